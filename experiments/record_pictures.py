@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments.tidy import ESTIMATE, Figure, nest_figures
+from testbed.evaluations.hase.metrics import FOLLOWS, RATIO
 from testbed.pages.charts import (
     GRID,
     MODEL,
@@ -34,8 +35,9 @@ NO_ESTIMATES = ("cases (", "smallest detectable")
 HALF = re.compile(r"±([\d.]+)")
 ENDS = re.compile(r"\[(-?[\d.]+), (-?[\d.]+)\]")
 SUPPORT = "support "
-BY_SUPPORT = {"answer s1r2, must change": "support", "propagation ratio": "propagation"}
-"""Metrics that are drawn by how many subjects share the new object, and the pictures' names."""
+BY_SUPPORT = {FOLLOWS: "support", "answer s1r2, must change": "support", RATIO: "propagation"}
+"""Metrics that are drawn by how many subjects share the new object, and the pictures' names; older records
+call the first otherwise."""
 SPREAD = ("median", "least", "most")
 """Figures of one thing that was measured several times."""
 COLUMNS, ROWS = 12, 40
@@ -193,7 +195,7 @@ def _draw_report(rows: Sequence[Figure], folder: Path) -> Iterator[Path]:
             yield _draw(draw_estimates, estimates_by_figure(cells), path)
 
 
-def _draw(picture: Callable[[Any, Path], None], content: Any, path: Path) -> Path:
+def _draw(picture: Callable[[Any, Path], object], content: Any, path: Path) -> Path:
     picture(content, path)
     return path
 

@@ -98,7 +98,7 @@ class EditedRun:
         return show_answers(self.original.world, subject, relation, self.columns, top, note)
 
     def draw(self, path: Path) -> None:
-        """The picture of the edit, as reports have it: the edited fact and what depends on it, as PNG."""
+        """The picture of the edit, as reports have it: the edited fact and what depends on it, as SVG."""
         graph, panels = self.original.world.graph, []
         everything = len(graph.objects)
         for i, (s, r) in enumerate(self.questions[:2]):
@@ -122,8 +122,8 @@ class EditedRun:
 
     def _repr_html_(self) -> str:
         with TemporaryDirectory() as folder:
-            path = Path(folder) / "edit.png"
+            path = Path(folder) / "edit.svg"
             self.draw(path)
             picture = base64.b64encode(path.read_bytes()).decode()
         words = html.escape(f"by {self.editor}; {self.original.run.folder} itself is unchanged")
-        return f'<img alt="{html.escape(self.text)}" src="data:image/png;base64,{picture}"><p>{words}</p>'
+        return f'<img alt="{html.escape(self.text)}" src="data:image/svg+xml;base64,{picture}"><p>{words}</p>'

@@ -54,12 +54,12 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
         _draw_chapter(name, runs, world, options.against) for name in _evaluations_shown(options, runs)
     ]
     folder.mkdir(parents=True, exist_ok=True)
-    draw_training(read_metrics(runs[0]), folder / "training.png")
+    message = draw_training(read_metrics(runs[0]), folder / "training.png")
     # One of an earlier report would be about other rows.
     shutil.rmtree(folder / "explorer", ignore_errors=True)
     if options.explorer:
         _write_explorer(chapters, runs, names)
-    training = Picture("training.png", "Training loss and generative accuracy by step")
+    training = Picture("training.png", "Training loss and generative accuracy by step", message)
     page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
     path = write_page(page, folder)
     for evaluation_report in chapters:
@@ -143,6 +143,7 @@ def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[s
 def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "EvaluationChapter":
     """Everything about one evaluation; draws its pictures on the way."""
     from testbed.evaluations.catalogue import recorded_evaluation_named
+    from testbed.evaluations.views import view_of
     from testbed.own import plain_name
     from testbed.pages.chapter import Material
     from testbed.pages.page import EvaluationChapter
@@ -158,7 +159,8 @@ def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str
     chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
         Material(editors, compared, curves, world, folder)
     )
-    return EvaluationChapter(plain_name(name), chapter, editors, curves)
+    columns = {c.metric: c.key for c in view_of(editors[0]).columns if c.metric}
+    return EvaluationChapter(plain_name(name), chapter, editors, curves, columns)
 
 
 def main(args: Sequence[str] | None = None) -> int:

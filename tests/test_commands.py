@@ -54,11 +54,11 @@ def test_a_run_holds_everything(finished):
     files = {p.relative_to(run / "report") for p in (run / "report").rglob("*") if p.is_file()}
     names = {str(path) for path in files if path.parts[0] != "explorer"}
     assert {"explorer/index.html", "explorer/hase.js"} <= {path.as_posix() for path in files}
-    pictures = {"before", "edit-lora-down", "support", "propagation", "frontier-flops", "frontier-seconds"}
-    pictures = {"training.png", *(f"hase/{name}.png" for name in pictures)}
+    pictures = {"before", "support", "propagation", "frontier-flops", "frontier-seconds"}
+    pictures = {"training.png", *(f"hase/{name}.png" for name in pictures), "hase/edit-lora-down.svg"}
     assert names == {"index.html", "summary.csv", "summary.md", "summary.tex", "sha256.json"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == len(pictures)
+    assert page.count("data:image/") == len(pictures) + 1, "the edit is shown twice"
     assert 'src="http' not in page
 
 

@@ -8,6 +8,7 @@ case. It is skipped where there is no Chromium.
 
 import time
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -162,6 +163,48 @@ def test_views_do_what_they_say(report, browser):
     first = column(browser, "p-consequence", EDITORS)
     # Rows of a case stand together: the first case has as many rows as there are editors.
     assert max(map(float, first)) - min(map(float, first)) == pytest.approx(np.nanmax(spread), abs=0.011)
+
+
+def tick(browser, editor):
+    """Tick an editor's box among the filters."""
+    boxes = "[...document.querySelectorAll('#filters details[data-key=editor] label')]"
+    browser.value(
+        f"{boxes}.find(l => l.children[1].textContent === {editor!r}).querySelector('input').click()"
+    )
+
+
+def test_three_readers_find_their_answers(report, browser):
+    """The clicks of docs/tour.md."""
+    page, editors, entities = report
+    first, second = editors[3], editors[5]
+    browser.open(page.as_uri())
+    tick(browser, first.name)
+    choose_preset(browser, "the agent changed and the model did not")
+    missed = view_of(first).columns[1].values == "no"
+    support = first.edits.results.cases["support_new"]
+    assert {*column(browser, "editor")} == {first.name}
+    assert int(column(browser, "support", 1)[0]) == support[missed].max()
+
+    browser.open(page.as_uri())
+    tick(browser, first.name)
+    tick(browser, second.name)
+    choose_preset(browser, "editors disagree most")
+    differ = np.abs(np.subtract(*(view_of(e).columns[4].values for e in (first, second))))
+    values = [*map(float, column(browser, "p-consequence", 2))]
+    assert abs(values[0] - values[1]) == pytest.approx(np.nanmax(differ), abs=0.011)
+    browser.value("openRow(0)")
+    browser.wait(OPEN)
+    heads = browser.value("[...document.querySelectorAll('.question')][0].querySelector('thead').textContent")
+    assert {first.name, second.name} == {n for n in (first.name, second.name) if n in heads}
+
+    browser.open(f"{page.as_uri()}#evaluation=hase&f.editor={quote(first.name)}")
+    choose_preset(browser, "worst damage")
+    assert {*column(browser, "editor")} == {first.name}
+    damage = first.values[first.name]["damage"].by_case
+    worst = np.flatnonzero(damage == np.nanmax(damage))
+    assert column(browser, "subject", 1)[0] in {
+        entities[first.edits.results.cases["subject"][i]] for i in worst
+    }
 
 
 def test_search_finds_names_as_they_are(report, browser):

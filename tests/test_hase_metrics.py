@@ -9,7 +9,15 @@ from scipy.stats import entropy
 
 from testbed.evaluations.dutch_book import sure_loss
 from testbed.evaluations.hase import OTHERS, ROLES, SPOT_CHECKS
-from testbed.evaluations.hase.metrics import claims_by_case, make_subsets, rows_of_role
+from testbed.evaluations.hase.metrics import (
+    KEPT,
+    MUST_CHANGE,
+    MUST_STAY,
+    claims_by_case,
+    make_subsets,
+    name_at,
+    rows_of_role,
+)
 from testbed.protocol import ABSENT
 from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
 from testbed.scores.metric import metrics_shown_in
@@ -32,7 +40,9 @@ HELD_AGAINST = [name for name in READERS if name != CHANCE]
 seeds = st.integers(0, 500)
 
 
-PERFECT_AT_ONE = ("answer", "edit", "propagation", "coherence", "selective")
+SHARES = ("right", KEPT, "edit", "selective", "falsely", *MUST_CHANGE.values(), *MUST_STAY.values())
+"""How metrics begin that count how many of some things are so."""
+PERFECT_AT_ONE = (*(name for name in SHARES if name != "falsely"), "propagation", "coherence")
 
 
 @given(seeds)
@@ -41,7 +51,7 @@ def test_the_agent_itself_is_perfect(seed):
     # After an edit a rational agent's most probable answer is the request.
     given.agent_answer[:, REQUEST, 1] = given.scalars["object"]
     metrics = scores(given, "Bayesian reader")
-    gained, follows = metrics.pop("gained s1r2"), metrics["answer s1r2, must change"]
+    gained, follows = metrics.pop("consequences gained"), metrics["consequence follows"]
     assert gained.numerator.sum() == follows.denominator.sum(), "what must change, and nothing else"
     for name, metric in metrics.items():
         ideal = 1.0 if name.startswith(PERFECT_AT_ONE) else 0.0
@@ -66,7 +76,7 @@ def test_no_edit_moves_nothing(seed):
                 "false",
                 "damage",
                 "spill",
-                "gained",
+                "consequences gained",
             )
         )
     ]
@@ -79,17 +89,17 @@ def test_no_edit_moves_nothing(seed):
 
 def test_what_tuning_aims_at_comes_first_and_last():
     headline = metrics_shown_in(HASE.metrics, "headline")
-    assert (headline[0], headline[-1]) == ("edit success", "coherence skill, recalibrated")
+    assert (headline[0], headline[-1]) == ("edit success", "coherence gained, recalibrated")
 
 
 @given(seeds)
 def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
     metrics = scores(draw_answers(seed), "perfect revision")
     assert metrics["damage"].value() == 0
-    assert metrics["coherence skill"].value() == metrics["coherence skill, moved"].value() == 1
-    assert metrics["coherence skill, recalibrated"].value() == 1
+    assert metrics["coherence gained"].value() == metrics["coherence gained, moved"].value() == 1
+    assert metrics["coherence gained, recalibrated"].value() == 1
     assert metrics["orthogonal movement"].value() > 0, "from other beliefs there is another way to go"
-    for name, ideal in (("spill", 0), ("coherence skill, still", 1)):
+    for name, ideal in (("spill", 0), ("coherence gained, still", 1)):
         assert metrics[name].value() == ideal or not metrics[name].denominator.sum()
 
 
@@ -120,14 +130,14 @@ def test_harm_and_skill_by_hand():
     Of the spot checks one where the agent moves goes from .1 to .2, one where it stays from 0 to .3.
     """
     values = {name: metric.value() for name, metric in scores(by_hand()).items()}
-    assert values["damage own questions"] == pytest.approx((0 + 0.2) / 2)
+    assert values["damage: own questions"] == pytest.approx((0 + 0.2) / 2)
     assert values["damage"] == pytest.approx((0.1 + 0.3) / 2)
-    assert values["damage spot.own"] == values["spill"] == pytest.approx(0.3)
-    assert np.isnan(values["damage s2"])
-    assert values["coherence skill, spot checks"] == pytest.approx(1 - 0.5 / 0.1)
-    assert values["coherence skill, moved"] == pytest.approx(1 - 0.4 / 0.7)
-    assert values["coherence skill, still"] == pytest.approx(1 - 0.3 / 0.1)
-    assert values["coherence skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
+    assert values["damage: spot check of the subject"] == values["spill"] == pytest.approx(0.3)
+    assert np.isnan(values["damage: neighbours"])
+    assert values["coherence gained, spot checks"] == pytest.approx(1 - 0.5 / 0.1)
+    assert values["coherence gained, moved"] == pytest.approx(1 - 0.4 / 0.7)
+    assert values["coherence gained, still"] == pytest.approx(1 - 0.3 / 0.1)
+    assert values["coherence gained"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
     # The child moves .3 of its way of .8, straight along the agent's; the other fact moves by .2.
     assert values["propagation ratio"] == pytest.approx(0.3 / 0.8)
     assert values["orthogonal movement"] == pytest.approx(0)
@@ -145,9 +155,9 @@ def test_what_was_right_before_by_hand():
         o.agent[case, CHILD] = [[0.9, 0.1, 0, 0], [0.1, 0.9, 0, 0]]
         o.agent_answer[case, CHILD], o.lm_answer[case, CHILD] = (10, 11), (before, after)
     metrics = scores(o)
-    assert metrics["answer s1r2, must change"].value() == pytest.approx(2 / 3)
-    assert metrics["answer s1r2, must change, right before"].value() == pytest.approx(1 / 2)
-    assert metrics["answer s1r2, must change, right before"].denominator.sum() == 2
+    assert metrics["consequence follows"].value() == pytest.approx(2 / 3)
+    assert metrics["consequence follows, right before"].value() == pytest.approx(1 / 2)
+    assert metrics["consequence follows, right before"].denominator.sum() == 2
 
 
 @given(seeds, st.floats(0, 1))
@@ -157,8 +167,8 @@ def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part
     o.lm[:, :, 1] = (1 - part) * o.agent[:, :, 0] + part * o.agent[:, :, 1]
     metrics = scores(o)
     assert metrics["propagation ratio"].value() == pytest.approx(part)
-    assert metrics["coherence skill"].value() == pytest.approx(part)
-    for name in ("coherence skill, moved", "coherence skill, still"):
+    assert metrics["coherence gained"].value() == pytest.approx(part)
+    for name in ("coherence gained, moved", "coherence gained, still"):
         if metrics[name].denominator.sum() > 0:
             assert metrics[name].value() == pytest.approx(part), name
     for name in ("orthogonal movement", "damage", "spill"):
@@ -183,7 +193,12 @@ def test_changing_every_answer_is_not_propagation(seed):
     o = draw_answers(seed)
     o.lm_answer[..., 1] = 99
     metrics = scores(o)
-    for name in ("selective propagation", "false change s1r2", "false change s1rx", "false change s2"):
+    for name in (
+        "selective propagation",
+        "falsely changed: consequence",
+        "falsely changed: independent fact",
+        "falsely changed: neighbours",
+    ):
         if metrics[name].denominator.sum() > 0:
             assert metrics[name].value() == (0 if name.startswith("selective") else 1), name
 
@@ -227,25 +242,27 @@ def test_against_loops_over_cases(seed):
                 error_s2.append(abs(o.lm[e, q, 1, at] - o.agent[e, q, 1, at]))
     assert metrics["edit success"].value() == pytest.approx(np.mean(success))
     assert metrics["error of request"].value() == pytest.approx(np.mean(error))
-    assert metrics["error of s2"].value() == pytest.approx(np.mean(error_s2))
-    assert metrics["answer s2"].value() == pytest.approx(np.mean(answer_s2))
+    assert metrics["error of neighbours"].value() == pytest.approx(np.mean(error_s2))
+    assert metrics["right: neighbours"].value() == pytest.approx(np.mean(answer_s2))
     middle = [(q + p) / 2 for q, p in new]
     js = [(entropy(q, m) + entropy(p, m)) / 2 for (q, p), m in zip(new, middle, strict=True)]
-    assert metrics["TV new.r2"].numerator.sum() == pytest.approx(sum(np.abs(q - p).sum() / 2 for q, p in new))
-    assert metrics["JS new.r2"].numerator.sum() == pytest.approx(sum(js))
+    assert metrics["TV: consequence of new object's holder"].numerator.sum() == pytest.approx(
+        sum(np.abs(q - p).sum() / 2 for q, p in new)
+    )
+    assert metrics["JS: consequence of new object's holder"].numerator.sum() == pytest.approx(sum(js))
     # The model's remainder may be nothing but rounding; no p is taken below 1e-12.
     kl = [entropy(q, np.maximum(p, 1e-12)) for q, p in new]
-    assert metrics["KL new.r2"].numerator.sum() == pytest.approx(sum(kl))
-    assert metrics["KL new.r2"].denominator.sum() == len(new)
+    assert metrics["KL: consequence of new object's holder"].numerator.sum() == pytest.approx(sum(kl))
+    assert metrics["KL: consequence of new object's holder"].denominator.sum() == len(new)
     assert metrics["logic TF"].value() == pytest.approx(np.mean(tf))
     assert metrics["logic commute"].value() == pytest.approx(np.mean(commute))
     assert metrics["Dutch book loss"].value() == pytest.approx(sure_loss(o.logic[:, :, 1]).mean())
     assert metrics["propagation ratio"].value() == pytest.approx(top / bottom)
     assert metrics["orthogonal movement"].value() == pytest.approx(aside / bottom)
     for name, numerator, denominator in (
-        ("answer s1r2, must change", sum(follow), len(follow)),
+        ("consequence follows", sum(follow), len(follow)),
         ("selective propagation", 2 * hits, 2 * hits + misses + false),
-        ("false change s1r2", false, stays),
+        ("falsely changed: consequence", false, stays),
     ):
         assert metrics[name].numerator.sum() == numerator, name
         assert metrics[name].denominator.sum() == denominator, name
@@ -284,7 +301,7 @@ def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
     # What a model said all along it goes on to say.
     moved = right & ~all_along
     model.lm_answer[..., 1][moved] = another[moved]
-    scored = ("answer s", "answer o", "answer n", "answer r", "selective", "false")
+    scored = ("right", "others", "selective", "falsely", *MUST_CHANGE.values(), *MUST_STAY.values())
     metrics, *others = (scores(x) for x in (o, agents, model))
     for other in others:
         for name in filter(lambda name: name.startswith(scored), metrics):
@@ -299,7 +316,7 @@ def test_whoever_gives_one_of_the_best_answers_is_right(seed):
     right = (best(o, 1) & (o.objects == after)).any(-1)
     for q, name in enumerate(ROLES):
         if name != "s1r2":
-            assert metrics[f"answer {name}"].numerator.sum() == (right & present)[:, q].sum(), name
+            assert metrics[name_at("right", name)].numerator.sum() == (right & present)[:, q].sum(), name
 
 
 @given(seeds)
@@ -312,9 +329,13 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     # A reader that answers as the agent did before, and then anything that is best, never changes falsely.
     o.lm_answer[..., 0], o.lm_answer[..., 1] = o.agent_answer[..., 0], 10 + best(o, 1).argmax(-1)
     metrics = scores(o)
-    for name in ("false change s1r2", "false change s1rx", "false change s2"):
+    for name in (
+        "falsely changed: consequence",
+        "falsely changed: independent fact",
+        "falsely changed: neighbours",
+    ):
         assert metrics[name].numerator.sum() == 0
-    for name in ("answer s1r2, must change", "answer s1r2, must stay", "selective propagation"):
+    for name in ("consequence follows", "what should stay stays", "selective propagation"):
         assert metrics[name].value() == 1 or not metrics[name].denominator.sum()
 
 
@@ -323,7 +344,7 @@ def test_shares_count_within_what_there_is(seed):
     o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):
         for name, metric in scores(o, reader).items():
-            assert metric.share == name.startswith(("answer", "edit", "selective", "false")), name
+            assert metric.share == name.startswith(SHARES), name
             if metric.share:
                 assert (metric.numerator == metric.numerator.round()).all(), name
                 assert (metric.numerator >= 0).all(), name

@@ -10,7 +10,16 @@ import pytest
 from scipy.optimize import linprog
 
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase.metrics import DAMAGE, METRICS, SKILL, SKILL_RECALIBRATED, SPILL
+from testbed.evaluations.hase.metrics import (
+    DAMAGE,
+    METRICS,
+    MUST_CHANGE,
+    MUST_STAY,
+    PLACE_NAMES,
+    SKILL,
+    SKILL_RECALIBRATED,
+    SPILL,
+)
 from testbed.run.agents import paper_agent
 from testbed.scores.readers import BAYESIAN, PERFECT
 from testbed.scores.summary import summarise_results
@@ -26,6 +35,20 @@ GROUPS = {
     "others": SPOT[:3],
     "own questions": ("s1r2", "other child", "grandchild", "s1r0", "sibling", "s1rx"),
 }
+KIN = {
+    name: (role, change)
+    for names, change in ((MUST_CHANGE, True), (MUST_STAY, False))
+    for role, name in names.items()
+}
+"""By the metric's name the role, and whether its answers must change."""
+
+
+def split_name(name):
+    """Kind and place of a metric that is measured at one."""
+    if name == "others' facts kept":
+        return "right", "others"
+    kind, _, place = name.partition(": ")
+    return kind, {called: place for place, called in PLACE_NAMES.items()}.get(place, place)
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +172,9 @@ def twin_of_success(rows, _):
 
 
 def twin_of_kin(rows, name):
-    place, _, rest = name.removeprefix("answer ").partition(", must ")
-    asked = [r for r in at(rows, place) if must(r) == rest.startswith("change")]
-    if rest.endswith("right before"):
+    kin, has_to = KIN[name.removesuffix(", right before")]
+    asked = [r for r in at(rows, kin) if must(r) == has_to]
+    if name.endswith("right before"):
         asked = [r for r in asked if good(r, r["lm_answer_before"], "before")]
     return mean(right(r) for r in asked)
 
@@ -180,7 +203,7 @@ def twin_of_orthogonal(rows, _):
 
 
 def twin_of_harm(rows, name):
-    kind, _, place = name.partition(" ")
+    kind, place = split_name(name)
     movements = elsewhere(
         rows, None if kind == "damage" else False, GROUPS.get(place, (place,)) if place else SPOT
     )
@@ -193,7 +216,7 @@ def twin_of_stray(rows, _):
 
 
 def twin_of_skill(rows, name):
-    part = {"coherence skill": None, "coherence skill, moved": True, "coherence skill, still": False}
+    part = {"coherence gained": None, "coherence gained, moved": True, "coherence gained, still": False}
     movements = elsewhere(rows, None, SPOT) if name.endswith("spot checks") else elsewhere(rows, part[name])
     return 1 - sum(after for *_, after in movements) / sum(before for *_, before, _ in movements)
 
@@ -244,13 +267,13 @@ def twin_over_recalibrated(rows, name):
 
 
 def twin_of_false_change(rows, name):
-    return mean(changed(r) for r in at(rows, name.removeprefix("false change ")) if not must(r))
+    return mean(changed(r) for r in at(rows, split_name(name)[1]) if not must(r))
 
 
 def twin_at_a_place(rows, name):
-    kind, _, place = name.partition(" ")
+    kind, place = split_name(name)
     asked = at(rows, place)
-    if kind == "answer":
+    if kind == "right":
         return mean(right(r) for r in asked)
     if kind == "KL":
         return mean(kl(full(r["agent_evidence"]), full(r["lm_after"])) for r in asked)
@@ -259,11 +282,13 @@ def twin_at_a_place(rows, name):
 
 def twin_of_error(rows, name):
     what = name.removeprefix("error of ")
-    place = {"request": "s1r1", "old truth": "s1r1", "s2": "s2"}.get(what, "s1r2")
+    place = {"request": "s1r1", "old truth": "s1r1", "neighbours": "s2"}.get(what, "s1r2")
     gaps = []
     for r in at(rows, place):
         new, old = r["agent_answer_evidence"], r["agent_answer_before"]
-        named = {"request": r["of"]["object"], "old truth": r["of"]["truth"], "new s1r2": new}.get(what, old)
+        named = {"request": r["of"]["object"], "old truth": r["of"]["truth"], "new consequence": new}.get(
+            what, old
+        )
         beliefs = zip(r["options"], r["lm_after"], r["agent_evidence"], strict=True)
         gaps += [abs(p - q) for o, p, q in beliefs if o == named]
     return mean(gaps)
@@ -327,10 +352,10 @@ TWINS = {
     "damage": twin_of_harm,
     "spill": twin_of_harm,
     "stray movement": twin_of_stray,
-    "coherence skill": twin_of_skill,
-    "false change": twin_of_false_change,
+    "coherence gained": twin_of_skill,
+    "falsely changed": twin_of_false_change,
     "error of": twin_of_error,
-    "gained": twin_of_gained,
+    "consequences gained": twin_of_gained,
     "logic": twin_of_logic,
     "Dutch book loss": twin_of_dutch_book,
     "truth values": twin_of_truth_values,
@@ -338,7 +363,7 @@ TWINS = {
 
 
 def twin_of(name):
-    if ", must " in name:
+    if name.removesuffix(", right before") in KIN:
         return twin_of_kin
     if name.endswith("over no edit, recalibrated"):
         return twin_over_recalibrated

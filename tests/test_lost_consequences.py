@@ -37,4 +37,4 @@ def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
     # As `experiments.revision` has it.
     (other,) = (tmp_path / "records").glob("*revision")
     same = read_nested(other / FIGURES, "found")["sentence"]["self-bayes"]
-    assert same["support 2 and more"]["answer s1r2, must change"][0] == pytest.approx(row["follows"])
+    assert same["support 2 and more"]["consequence follows"][0] == pytest.approx(row["follows"])

@@ -159,7 +159,7 @@ class Louder(NoEdit):
 def test_editors_may_be_objects(open_run):
     examined = open_run.examine(Louder, count=4, hyper_parameters={"much": 2})
     assert examined.editor == "Louder"
-    assert examined.summary["all"]["Louder"]["coherence skill"].value == pytest.approx(0, abs=1e-6)
+    assert examined.summary["all"]["Louder"]["coherence gained"].value == pytest.approx(0, abs=1e-6)
 
 
 def test_what_is_not_there_is_said(open_run):
@@ -190,8 +190,8 @@ def test_it_shows_itself(open_run, tmp_path):
     edited = open_run.edit("lora-down", FACT)
     assert FACT in repr(edited)
     assert edited._repr_html_().startswith('<img alt="Ada Marlow')
-    edited.draw(tmp_path / "edit.png")
-    assert (tmp_path / "edit.png").read_bytes().startswith(b"\x89PNG")
+    edited.draw(tmp_path / "edit.svg")
+    assert (tmp_path / "edit.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "accuracy" in repr(open_run)
     assert "<table>" in open_run._repr_html_()
 

@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
+from urllib.parse import parse_qs
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -38,6 +40,7 @@ from tests.edited import (
     write_edits,
     write_training,
 )
+from tests.explored import PARTS, decode
 from tests.runs import EDITS as OPTIONS
 from tests.runs import RECIPE, WORLD, at, complaint, copied
 
@@ -104,8 +107,8 @@ def test_who_was_told_of_some_questions_is_scored_on_the_others(built, tmp_path)
     assert usual.controls == {}
     (scored,) = score_editors([oracle])
     of = scored.summary["all"]
-    assert of["oracle, told these questions"]["answer s1rx"].cases
-    assert not of["oracle"]["answer s1rx"].cases
+    assert of["oracle, told these questions"]["right: independent fact"].cases
+    assert not of["oracle"]["right: independent fact"].cases
     assert not of["oracle, told these questions"]["damage"].cases, "spot checks are told nobody"
     assert of["oracle"]["edit success"].cases == CASES
 
@@ -514,7 +517,7 @@ class Tables(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.tables, self.ids, self.images, self.tags = {}, [], [], set()
+        self.tables, self.ids, self.images, self.alts, self.tags = {}, [], [], [], set()
         self.table = self.row = None
         self.text = ""
 
@@ -524,6 +527,7 @@ class Tables(HTMLParser):
         self.ids += [attrs["id"]] if "id" in attrs else []
         if tag == "img":
             self.images.append(attrs["src"])
+            self.alts.append(attrs.get("alt"))
         if tag == "table":
             self.table = {"heads": [], "sort": [], "rows": [], "foot": []}
             self.tables[attrs["id"]] = self.table
@@ -558,19 +562,90 @@ def parsed(html):
 def test_the_page_is_self_contained_and_whole(page):
     html = (page / "index.html").read_text(encoding="utf-8")
     contents = parsed(html)
-    assert all(src.startswith("data:image/png;base64,") for src in contents.images)
+    assert all(re.match("data:image/(png|svg.xml);base64,", src) for src in contents.images)
+    assert all(alt for alt in contents.alts), "every picture has a text"
     assert not re.findall(r'(?:src|href)="(?!data:|#|explorer/index\.html)', html)
     assert len(set(contents.ids)) == len(contents.ids)
     links = re.findall(r'href="#([^"]+)"', html)
     assert links
     assert set(links) <= set(contents.ids)
-    wanted = {"comparison", "differences", "support-followed", "support-ratio", "costs", "retention", "logic"}
+    wanted = {
+        "first",
+        "comparison",
+        "differences",
+        "support-followed",
+        "support-ratio",
+        "costs",
+        "retention",
+        "logic",
+    }
     wanted |= {"hase-4", "hase-5", "hase-7", "hase-8", "kinds", "published"}
     assert {f"hase-{key}" for key in wanted} <= set(contents.tables)
     for name, table in contents.tables.items():
         assert table["rows"], name
         assert {len(row) for row in (*table["rows"], *table["foot"])} == {len(table["heads"])}, name
         assert len(table["sort"]) == len(table["heads"])
+
+
+def test_the_first_screen_answers_the_question(page, editors):
+    """What was edited, in how many cases and by whom; one picture, one small table, a sentence an editor."""
+    html = (page / "index.html").read_text(encoding="utf-8")
+    first = html[: html.index('<details class="part"')]
+    contents = parsed(first)
+    counts = sorted({len(e.edits.results) for e in editors.values()})
+    assert f"{counts[0]} to {counts[-1]} facts were edited by" in first
+    assert len(contents.images) == 1
+    assert list(contents.tables) == ["hase-first"]
+    table = contents.tables["hase-first"]
+    assert len(table["heads"]) == 6
+    assert [row[0][0].strip() for row in table["rows"]] == [*editors, "no edit"]
+    assert first.count("<li>") == len(editors)
+    for name, editor in editors.items():
+        success = editor.summary["all"][name]["edit success"]
+        assert f"states {round(success.value * success.cases)} of {success.cases} new facts" in first
+
+
+def test_names_of_metrics_stand_beside_their_definitions(page):
+    """Every head that is a metric has its definition one tap away, under the name that files have it by."""
+    html = (page / "index.html").read_text(encoding="utf-8")
+    defined = set(re.findall(r'popover class="definition" id="(what-\d+)"', html))
+    assert set(re.findall(r'popovertarget="(what-\d+)"', html)) <= defined
+    assert len(defined) == len({m.name for m in HASE.metrics})
+    of_paper = {"hase-hase-8", "hase-printed", "hase-published"}
+    for key, table in parsed(html).tables.items():
+        for head in table["heads"] if key not in of_paper else ():
+            assert not re.search(r"\bs1r|\bs2\b", head), head
+    with (page / "summary.csv").open(encoding="utf-8") as file:
+        assert {row["metric"] for row in csv.DictReader(file)} <= {m.name for m in HASE.metrics}
+
+
+def test_numbers_lead_to_the_rows_that_they_are_averages_of(page):
+    html = (page / "index.html").read_text(encoding="utf-8")
+    header, arrays = decode(page / "explorer" / "hase.js")
+    columns = {c["key"]: (c, arrays[f"column-{i}"]) for i, c in enumerate(header["columns"])}
+    editor = np.concatenate([np.full(s["cases"], e) for s in header["sets"] for e in s["editors"]])
+    links = re.findall(r'data-value="([^"]+)"[^>]*><a href="explorer/index.html#([^"]+)"', html)
+    assert len(links) > 20
+    checked = 0
+    for value, address in links:
+        words = parse_qs(unescape(address))
+        assert words.pop("evaluation") == ["hase"]
+        about, values = columns[words.pop("sort")[0]]
+        among = editor == header["editors"].index(words.pop("f.editor")[0])
+        for key, groups in words.items():
+            column, own = columns[key.removeprefix("f.")]
+            if "words" in column:
+                among &= np.isin(own, [column["words"].index(group) for group in groups])
+            else:
+                edges = [edge * PARTS for edge in column["edges"]]
+                starts = np.searchsorted(edges, own, side="right") - 1
+                among &= np.isin(starts, [column["edges"].index(float(group)) for group in groups])
+        if set(about.get("words", ())) >= {"yes", "no"}:
+            said = [about["words"][v] for v in values[among]]
+            counts = said.count("yes"), said.count("yes") + said.count("no")
+            assert counts[0] / counts[1] == pytest.approx(float(value))
+            checked += 1
+    assert checked > 10
 
 
 def test_names_are_escaped_everywhere(page):
@@ -801,7 +876,7 @@ def test_clicks_sort_one_way_and_then_the_other(page, tmp_path):
     html = (page / "index.html").read_text(encoding="utf-8")
     column = parsed(html).tables["hase-comparison"]["heads"].index("propagation ratio")
     for clicks, name in ((1, "ascending"), (2, "descending"), (3, "ascending")):
-        press = f"document.querySelectorAll('#hase-comparison th button')[{column}].click();"
+        press = f"document.querySelectorAll('#hase-comparison .sort')[{column}].click();"
         script = f"<script>{press * clicks}document.body.dataset.hash = location.hash;</script>"
         clicked = tmp_path / f"{clicks}.html"
         clicked.write_text(html.replace("</body>", f"{script}</body>"), encoding="utf-8")

@@ -14,6 +14,7 @@ from testbed.engine.trace import code_of_cases, stale_parts
 from testbed.engine.tuning import method_named
 from testbed.evaluations.catalogue import cases_from, rebuild_evaluation
 from testbed.evaluations.hase import OF_OTHERS, OF_SUBJECT, ROLES, SPOT_CHECKS, Hase
+from testbed.evaluations.hase.metrics import name_at
 from testbed.evaluations.hase.spot_checks import SpotCheckSampler
 from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
@@ -147,12 +148,13 @@ def test_only_what_they_find_is_damage(seed):
     fitted.lm[:, shown, 1] = o.agent[:, shown, 1]
     fitted.lm_answer[:, shown, 1] = o.agent_answer[:, shown, 1]
     measured, trained = scores(o), scores(fitted)
-    for name in ("damage", "spill", "answer others", "TV others", "false change others",
-                 "coherence skill, spot checks", *(f"damage {role}" for role in SPOT_CHECKS)):  # fmt: skip
+    for name in ("damage", "spill", "others' facts kept", "TV: others", "falsely changed: others",
+                 "coherence gained, spot checks",
+                 *(name_at("damage", role) for role in SPOT_CHECKS)):  # fmt: skip
         np.testing.assert_array_equal(measured[name][:2], trained[name][:2], err_msg=name)
-    for name in ("damage s2", "damage own questions"):
+    for name in ("damage: neighbours", "damage: own questions"):
         assert trained[name].numerator.sum() == 0
-    assert trained["coherence skill"].value() == 1
+    assert trained["coherence gained"].value() == 1
 
 
 @given(seeds)
@@ -160,7 +162,9 @@ def test_parts_of_damage_add_up(seed):
     metrics = scores(draw_answers(seed))
     for column in range(2):
         whole = metrics["damage"][column]
-        np.testing.assert_allclose(whole, sum(metrics[f"damage {role}"][column] for role in SPOT_CHECKS))
+        np.testing.assert_allclose(
+            whole, sum(metrics[name_at("damage", role)][column] for role in SPOT_CHECKS)
+        )
 
 
 def test_results_without_them_are_stale_or_refused():
@@ -180,5 +184,5 @@ def test_results_without_them_are_stale_or_refused():
 
 def test_tables_report_them_and_not_what_an_editor_may_hold_still():
     shown = metrics_shown_in(HASE.metrics, "compared")
-    assert {"damage", "answer others"} <= set(shown)
-    assert not {"damage s2", "answer s2"} & set(shown)
+    assert {"damage", "others' facts kept"} <= set(shown)
+    assert not {"damage: neighbours", "right: neighbours"} & set(shown)

@@ -6,16 +6,18 @@ import numpy as np
 
 from experiments.record import estimate_as_list
 from testbed.engine.results import Results, cluster_levels
-from testbed.evaluations.hase import GRANDCHILD, OTHER_CHILD
+from testbed.evaluations.hase import CHILD, GRANDCHILD, OTHER_CHILD
 from testbed.evaluations.hase.metrics import (
     DAMAGE,
     FOLLOWS,
+    KEPT,
     MUST_CHANGE,
     SKILL,
     SKILL_MOVED,
     SKILL_STILL,
     SPILL,
     SUCCESS,
+    name_at,
 )
 from testbed.run.strata import STRATA
 from testbed.scores.gather import EditorResults
@@ -27,15 +29,16 @@ from testbed.scores.tables import Cell, Table
 Estimates = dict[str, dict[str, dict[str, Estimate]]]
 """Reader -> subset -> metric -> estimate."""
 KINDS = {"published": "published", "fact": "facts persist", "sentence": "fresh draws"}
+FALSE = name_at("falsely changed", CHILD)
 BOTH = "support 2 and more"
 FEW = "S0, three to five members"
 PARTS: dict[str, str] = {
-    "support 1": FOLLOWS, BOTH: FOLLOWS, "S0": FOLLOWS, FEW: FOLLOWS, "S1": "false change s1r2",
-    "S2": "false change s1r2",
+    "support 1": FOLLOWS, BOTH: FOLLOWS, "S0": FOLLOWS, FEW: FOLLOWS, "S1": FALSE,
+    "S2": FALSE,
 }  # fmt: skip
 """Part of the cases -> what is asked of it."""
 OVERALL = (
-    SUCCESS, FOLLOWS, MUST_CHANGE[GRANDCHILD], "false change s1r2", "answer others", DAMAGE, SPILL,
+    SUCCESS, FOLLOWS, MUST_CHANGE[GRANDCHILD], FALSE, KEPT, DAMAGE, SPILL,
     SKILL_MOVED, SKILL_STILL, SKILL, "Dutch book loss", "logic TF", "logic not", "logic and", "logic or",
     "logic not B", "logic B or A",
 )  # fmt: skip

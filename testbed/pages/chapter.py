@@ -12,10 +12,17 @@ from testbed.scores.tables import Table
 
 
 class Picture(NamedTuple):
-    """A PNG of the chapter's folder and what it shows, in words."""
+    """A picture of the chapter's folder.
+
+    Attributes:
+        file: a PNG or an SVG.
+        says: what it shows, for whoever does not see it.
+        message: what is to be seen in it, its title on the page.
+    """
 
     file: str
     says: str
+    message: str
 
 
 class Section(NamedTuple):
@@ -53,7 +60,8 @@ class Chapter(NamedTuple):
     Attributes:
         title: a question, or a name.
         text: what was asked, for people.
-        findings: by editor, what came out in a line.
+        findings: by editor, what came out, a sentence that begins with a verb.
+        first_table: a few metrics of every editor, which answer the question at a glance.
         main_table: the first table of what came of the edits.
         panels: by editor, the picture of one edit; some editors may have none.
         details: by editor, tables of every metric.
@@ -65,6 +73,7 @@ class Chapter(NamedTuple):
     title: str
     text: str
     findings: dict[str, str]
+    first_table: Table
     main_table: Table
     sections: Sequence[Section]
     panels: Mapping[str, Picture]

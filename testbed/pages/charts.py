@@ -152,8 +152,12 @@ def wrap_title(name: str, width: int = 28) -> str:
 LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}
 
 
-def draw_training(metrics: Sequence[dict], path: Path) -> None:
-    """Accuracy of facts and of every kind of sentence, and loss, against training steps (Hase, Fig. 3)."""
+def draw_training(metrics: Sequence[dict], path: Path) -> str:
+    """Accuracy of facts and of every kind of sentence, and loss, against training steps (Hase, Fig. 3).
+
+    Returns:
+        What is to be seen, in a sentence.
+    """
     with picture_style():
         figure, axis = plt.subplots(figsize=(6.4, 3.6))
         steps = [m["step"] for m in metrics]
@@ -171,3 +175,6 @@ def draw_training(metrics: Sequence[dict], path: Path) -> None:
         other.spines["right"].set_visible(True)
         axis.set_title("The model learns the corpus")
         save_figure(figure, path)
+    if not metrics:
+        return "Nothing is known of the training"
+    return f"After {metrics[-1]['step']:,} steps the model states {metrics[-1]['accuracy']:.0%} of the facts"

@@ -12,6 +12,7 @@ from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
 from testbed.pages.charts import AGENT, MODEL, QUIET, interval_halves, picture_style, save_figure
+from testbed.pages.messages import describe_extremes
 from testbed.scores.gather import ELSEWHERE
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
@@ -52,7 +53,9 @@ def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> 
     for unit, words in UNITS.items():
         file = f"frontier-{unit}.png"
         if names := draw_frontier(editors, metric, unit, folder / file):
-            pictures.append(Picture(file, f"{metric[0].upper()}{metric[1:]} against {words}"))
+            says = f"{metric[0].upper()}{metric[1:]} against {words}"
+            values = {e.name: e.summary["all"][e.name][metric].value for e in editors if e.name in names}
+            pictures.append(Picture(file, says, f"{describe_extremes(values, metric)}; by {words}"))
             drawn_editors.update(names)
     left_out = [e.name for e in editors if e.name not in drawn_editors]
     if drawn_editors and left_out:

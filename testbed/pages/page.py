@@ -6,9 +6,11 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 from corpus.files import seal_folder, staged_file
 from testbed.pages.chapter import Chapter, Picture
+from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
 from testbed.run.runs import provenance
 from testbed.scores import tables
@@ -24,12 +26,21 @@ class EvaluationChapter(NamedTuple):
 
     Attributes:
         key: the evaluation's name; its pictures lie in a folder of that name.
+        columns: by metric, the key of the explorer's column that has it case by case.
     """
 
     key: str
     chapter: Chapter
     editors: Sequence[ScoredEditor]
     curves: Mapping[str, Sequence[Retention]]
+    columns: Mapping[str, str] = {}
+
+
+class Definition(NamedTuple):
+    """What a metric is, under the name of an element of the page."""
+
+    id: str
+    says: str
 
 
 class Page(NamedTuple):
@@ -72,7 +83,9 @@ def write_page(page: Page, folder: Path) -> Path:
             *(p for s in (*chapter.opening, *chapter.sections) for p in s.pictures),
         ]
         pictures_there |= {folder / key / picture.file for picture in pictures}
-    for old_picture in {*folder.glob("*.png"), *folder.glob("*/*.png")} - pictures_there:
+    for old_picture in {
+        path for kind in ("png", "svg") for path in folder.glob(f"**/*.{kind}")
+    } - pictures_there:
         old_picture.unlink()
     seal_folder(folder, {str(path.relative_to(folder)) for path in pictures_there} | texts.keys())
     return folder / "index.html"
@@ -102,8 +115,10 @@ def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
         for some, finish in ((chapter.opening, name_tables), (chapter.sections, add_detectable))
     )
     details = {name: name_tables(of_editor) for name, of_editor in chapter.details.items()}
-    [main_table] = name_tables([chapter.main_table])
-    chapter = chapter._replace(main_table=main_table, sections=sections, details=details, opening=opening)
+    first_table, main_table = name_tables([chapter.first_table, chapter.main_table])
+    chapter = chapter._replace(
+        first_table=first_table, main_table=main_table, sections=sections, details=details, opening=opening
+    )
     return part._replace(chapter=chapter)
 
 
@@ -125,7 +140,7 @@ def _chapter_tables(chapter: Chapter) -> list[tables.Table]:
     opening, later = (
         [t for s in part for t in (*s.tables, *s.more_tables)] for part in (chapter.opening, chapter.sections)
     )
-    shared = [*opening, chapter.main_table, *later]
+    shared = [chapter.first_table, *opening, chapter.main_table, *later]
     return [*shared, *(table for of_editor in chapter.details.values() for table in of_editor)]
 
 
@@ -139,9 +154,60 @@ def _render_html(page: Page, folder: Path) -> str:
         embedded=lambda key, picture: _embed_picture(folder / key / picture.file),
         provenance=provenance(),
         significant=tables.SIGNIFICANT,
+        palette=palette_css(),
+        slots=assign_slots(editor.name for part in page.chapters for editor in part.editors),
+        has_ring=has_ring,
+        definitions=_define_metrics(page.chapters),
+        describe_edits=describe_edits,
+        first_panel=_first_panel,
+        rows_behind=find_rows_behind if page.has_explorer else lambda *_: "",
     )
     content: dict[str, Any] = page._asdict()
     return template.render(**content)
+
+
+def describe_edits(part: EvaluationChapter) -> str:
+    """What was edited, in how many cases, and by whom: a sentence."""
+    counts = {e.name: len(e.edits.results) for e in part.editors}
+    each = sorted(set(counts.values()))
+    of_each = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
+    names = list(counts)
+    by = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return (
+        f"{of_each} facts were edited by {by}. A rational agent, which has read the same corpus, was told "
+        "the same facts."
+    )
+
+
+def find_rows_behind(
+    part: EvaluationChapter, table: tables.Table, row: Sequence[tables.Cell], column: int
+) -> str:
+    """The address of the explorer's rows that a cell is the average of; "" where it has none of them.
+
+    Those are the rows of one editor, the lowest first, of which a metric says something.
+    """
+    editor = next((str(cell) for cell in row[: table.words] if cell in {e.name for e in part.editors}), "")
+    rows = table.behind.get(table.header[column], tables.RowsBehind(table.header[column]))
+    key = part.columns.get(rows.metric)
+    if not editor or not key or not isinstance(row[column], tables.Estimate):
+        return ""
+    words = [("evaluation", part.key), ("sort", key), ("f.editor", editor)]
+    words += [(f"f.{name}", value) for name, values in rows.filters.items() for value in values]
+    return "explorer/index.html#" + urlencode(words, quote_via=quote)
+
+
+def _first_panel(part: EvaluationChapter) -> Picture | None:
+    """The picture of the first editor that has one."""
+    return next((part.chapter.panels[e.name] for e in part.editors if e.name in part.chapter.panels), None)
+
+
+def _define_metrics(chapters: Sequence[EvaluationChapter]) -> dict[str, Definition]:
+    """What each metric of tables means, by name; of several evaluations' the first that has it."""
+    definitions: dict[str, Definition] = {}
+    for part in chapters:
+        for metric in part.chapter.metrics:
+            definitions.setdefault(metric.name, Definition(f"what-{len(definitions)}", metric.description))
+    return definitions
 
 
 def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:
@@ -167,4 +233,5 @@ def _csv_rows(editor: ScoredEditor, curve: Sequence[Retention]) -> Iterator[tupl
 
 
 def _embed_picture(path: Path) -> str:
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+    kind = {".svg": "svg+xml"}.get(path.suffix, "png")
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

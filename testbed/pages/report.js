@@ -1,4 +1,4 @@
-// Tables that sort by a click on a header, or by the address: index.html#sort=TABLE:COLUMN:asc (or desc).
+// Parts that an address unfolds: index.html#hase-section-cost. Tables that sort by a click on a header, or by the address: index.html#sort=TABLE:COLUMN:asc (or desc).
 // COLUMN is a header's text without its arrow, or its number counted from 1. What is missing stays last either way.
 (() => {
   const compare = (a, b) => {
@@ -12,7 +12,7 @@
     return cell.classList.contains("word") ? cell.textContent : null;
   };
 
-  const nameOf = (head) => head.textContent.trim().replace(/ (↑|↓|→1)$/, "");
+  const nameOf = (head) => head.querySelector(".sort").textContent.trim().replace(/ (↑|↓|→1)$/, "");
 
   const sort = (table, column, descending) => {
     const heads = [...table.tHead.rows[0].cells];
@@ -33,9 +33,16 @@
     history.replaceState(null, "", "#sort=" + parts.join(":"));
   };
 
+  // Opens whatever holds a part of the page, and the part itself.
+  const unfold = (part) => {
+    if (!part) return;
+    for (let box = part.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    part.scrollIntoView();
+  };
+
   const follow = () => {
     const [, wanted] = location.hash.split("#sort=");
-    if (!wanted) return;
+    if (!wanted) return unfold(document.getElementById(decodeURIComponent(location.hash.slice(1))));
     const [id, name, order] = wanted.split(":").map(decodeURIComponent);
     const table = document.getElementById(id);
     if (!table || !table.tHead) return;
@@ -43,17 +50,23 @@
     const column = names.includes(name) ? names.indexOf(name) : Number(name) - 1;
     if (!(column in names)) return;
     sort(table, column, order === "desc");
-    for (let box = table.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
-    table.scrollIntoView();
+    unfold(table);
   };
 
   document.querySelectorAll("table.sortable").forEach((table) =>
     [...table.tHead.rows[0].cells].forEach((head, column) =>
-      head.querySelector("button").addEventListener("click", () => {
+      head.querySelector(".sort").addEventListener("click", () => {
         const descending = head.getAttribute("aria-sort") === "ascending";
         sort(table, column, descending);
         remember(table, column, descending);
       })));
   addEventListener("hashchange", follow);
+  // Paper cannot be unfolded.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    folded.forEach((box) => { box.open = true; });
+  });
+  addEventListener("afterprint", () => folded.forEach((box) => { box.open = false; }));
   follow();
 })();

@@ -24,11 +24,12 @@ from testbed.pages.charts import (
     wrap_title,
 )
 from testbed.pages.costs import cost_section
+from testbed.pages.messages import describe_extremes, describe_retention
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import BEFORE_EDIT, ONE_HALF, is_undetermined
+from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, is_undetermined
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, rows_in_contest, summary_rows
 from testbed.scores.tables import Cell, Table, better_of, format_cell
@@ -77,11 +78,13 @@ def build_chapter(
     words: Mapping[str, str] = {},
     panels: Mapping[str, Picture] = {},
     opening: Sequence[Section] = (),
+    first_metrics: Sequence[str] = (),
 ) -> Chapter:
     """A chapter with the table of all editors, and those of each one.
 
     Args:
-        describe_finding: what came out for an editor, in a line.
+        describe_finding: what came out for an editor, a sentence without its subject.
+        first_metrics: at most MOST_FIRST for the first table; by default the first that are compared.
         parts: of the cases, over which the tables of an editor are shown besides all.
     """
     editors = material.editors
@@ -89,6 +92,7 @@ def build_chapter(
         title,
         text,
         {e.name: describe_finding(e) for e in editors},
+        first_table(editors, first_metrics),
         comparison_table(editors, material.differences),
         [section for section in sections if section],
         panels,
@@ -96,6 +100,25 @@ def build_chapter(
         words,
         editors[0].evaluation.metrics,
         opening,
+    )
+
+
+MOST_FIRST = 5
+
+
+def first_table(editors: Sequence[ScoredEditor], metrics: Sequence[str] = ()) -> Table:
+    """The table that is read first: a row an editor, and no edit below; at most MOST_FIRST metrics."""
+    first = editors[0]
+    metrics = (metrics or compared_metrics(editors))[:MOST_FIRST]
+    readers = [(e, e.name) for e in editors] + [(first, NO_EDIT)] * (NO_EDIT in first.reference_names)
+    rows: list[list[Cell]] = [[name, *_metric_cells(e, name, metrics)] for e, name in readers]
+    return Table(
+        "first",
+        "At a glance",
+        ["editor", *metrics],
+        rows,
+        better=better_of(first.evaluation.metrics),
+        contest=rows_in_contest(editors),
     )
 
 
@@ -241,7 +264,12 @@ def before_section(material: Material) -> Section:
     first = material.editors[0]
     strata = score_before_edit(first.edits.results)
     draw_before(strata, material.folder / PICTURE)
-    picture = Picture(PICTURE, "The unedited model's distance to the agent, and its calibration, by stratum")
+    distances = {_stratum_label(name): of.estimates[DISTANCE].value for name, of in strata.items()}
+    picture = Picture(
+        PICTURE,
+        "The unedited model's distance to the agent, and its calibration, by stratum",
+        describe_extremes(distances, "distance of the unedited model to the agent"),
+    )
     about = f"; questions are those of {first.name}" if len(material.editors) > 1 else ""
     table = before_table(strata)
     undetermined = int(is_undetermined(first.edits.results.choices).sum())
@@ -321,8 +349,9 @@ def lasting_section(
         return None
     draw_retention(curves, metrics, folder / "retention.png")
     says = f"{' and '.join(metrics)} by number of edits, at once and kept"
+    picture = Picture("retention.png", says, describe_retention(curves, metrics[0]))
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
-    return Section("lasting", "Do edits last?", text, [Picture("retention.png", says)], more_tables=[table])
+    return Section("lasting", "Do edits last?", text, [picture], more_tables=[table])
 
 
 def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: Sequence[str], path: Path) -> None:

@@ -7,13 +7,13 @@ import jinja2
 
 
 def load_template(path: Path, **names: Any) -> jinja2.Template:
-    """The template in a file.
+    """The template in a file; it may include files beside it, or beside this module.
 
     Args:
         names: what it may call besides what it is rendered with.
     """
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(path.parent),
+        loader=jinja2.FileSystemLoader([path.parent, Path(__file__).parent]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

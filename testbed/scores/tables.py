@@ -32,6 +32,13 @@ _LATEX = {
 }  # fmt: skip
 
 
+class RowsBehind(NamedTuple):
+    """The rows of the explorer that a column is the average of: a metric, among those that filters leave."""
+
+    metric: str
+    filters: Mapping[str, Sequence[str]] = {}
+
+
 class Table(NamedTuple):
     """A table of cells.
 
@@ -43,6 +50,7 @@ class Table(NamedTuple):
         better: what is better in the columns of metrics, by header; their heads get an arrow.
         contest: the rows that compete in these columns, by number; the best of them stands out.
         to_beat: rows of who knows nothing; where one of them is as good as the best, nobody stands out.
+        behind: by header the rows that its cells are averages of, where that is not the metric of its name.
     """
 
     key: str
@@ -55,6 +63,7 @@ class Table(NamedTuple):
     better: Mapping[str, Better] = {}
     contest: Sequence[int] = ()
     to_beat: Sequence[int] = ()
+    behind: Mapping[str, RowsBehind] = {}
 
     @property
     def heads(self) -> list[str]:

@@ -69,8 +69,8 @@ def test_softening_alone_had_skill_before():
     """Why the skill in the headlines is recalibrated."""
     results = draw_results(3, sharpness=0.5)
     soft = measure(soften(1.5)(results, None))
-    assert soft["coherence skill"].value() > 0.1
-    assert abs(soft["coherence skill, recalibrated"].value()) < SLACK
+    assert soft["coherence gained"].value() > 0.1
+    assert abs(soft["coherence gained, recalibrated"].value()) < SLACK
 
 
 def test_who_has_lost_or_fewer_edits_is_named_best_nowhere():

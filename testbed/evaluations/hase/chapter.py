@@ -5,8 +5,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from testbed.evaluations.hase.metrics import CHANGES, FIXES, FOLLOWS, RATIO, SUCCESS, WAS_NEAR
-from testbed.evaluations.hase.pictures import draw_edit, draw_support, panel_case
+from testbed.evaluations.hase.metrics import (
+    CHANGES,
+    FIXES,
+    FOLLOWS,
+    KEPT,
+    RATIO,
+    SKILL_RECALIBRATED,
+    STAYS,
+    SUCCESS,
+    WAS_NEAR,
+)
+from testbed.evaluations.hase.pictures import describe_edit, draw_edit, draw_support, panel_case
 from testbed.evaluations.hase.tables import (
     coherence_table,
     control_table,
@@ -17,6 +27,7 @@ from testbed.evaluations.hase.tables import (
 )
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
+from testbed.pages.messages import describe_support
 from testbed.pages.sections import (
     before_section,
     build_chapter,
@@ -25,19 +36,22 @@ from testbed.pages.sections import (
 )
 from testbed.scores.gather import match_cases
 from testbed.scores.movement import MOVED
+from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 
+FIRST = (SUCCESS, FOLLOWS, STAYS, KEPT, SKILL_RECALIBRATED)
 WORDS = {
-    "s1r1, s1r2, s1r0, s1rx": "the edited fact, what depends on it, what it depends on, and an "
-    "independent fact of the same subject",
-    "other child, grandchild, sibling": "what else depends on the edited fact, what depends on it through "
-    "other facts, and what depends on the same fact as it does",
-    "s2": "the same two relations of other subjects, which an editor may have held still",
+    "edited fact, consequence, cause, independent fact": "what the request is about, what depends on it, "
+    "what it depends on, and a fact of the same subject that has nothing to do with it",
+    "other consequence, grandchild, sibling": "what else depends on the edited fact, what depends on it "
+    "through other facts, and what depends on the same fact as it does",
+    "neighbours": "the same two relations of other subjects, which an editor may have held still",
     "others": "random facts of other subjects, of which no editor was told (spot checks)",
     "moved, still": f"questions where the agent's probabilities change by more than {MOVED:.0%} in sum, and "
     "those where they do not; the edited fact itself is neither",
     "A, B": "the request, and a statement about somebody else",
-    "consequence": "a dependent answer that the agent changes",
+    "follows, stays": "of the answers that the agent changes, the share that are its new one; of those that "
+    "it keeps, the share that are still its answer",
 }
 
 
@@ -64,18 +78,26 @@ def make_chapter(material: Material) -> Chapter:
         WORDS,
         {e.name: _edit_panel(e, case, material) for e, case in _panel_cases(editors)},
         [before_section(material)],
+        FIRST,
     )
 
 
 def describe_finding(editor: ScoredEditor) -> str:
-    """The finding about one editor in a line, from the numbers."""
+    """The finding about one editor in a sentence, from the numbers."""
     after = editor.summary["all"][editor.name]
-    success, follows = after[SUCCESS], after[FOLLOWS]
-    finding = f"states {success.value:.0%} of {success.cases:,} new facts"
-    if not follows.cases:
-        return finding
-    interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
-    return f"{finding}, follows {follows.value:.0%}{interval} of {follows.cases:,} consequences"
+    success, follows, stays = after[SUCCESS], after[FOLLOWS], after[STAYS]
+    parts = [f"states {_count(success)} new facts"]
+    if follows.cases:
+        interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
+        parts.append(f"carries along {_count(follows)} consequences{interval}")
+    if stays.cases:
+        parts.append(f"leaves {_count(stays)} dependent facts that should stay")
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _count(share: Estimate) -> str:
+    """How many of how many, of a share of cases."""
+    return f"{round(share.value * share.cases):,} of {share.cases:,}" if share.cases else "none of 0"
 
 
 def _support_section(material: Material) -> Section:
@@ -84,8 +106,8 @@ def _support_section(material: Material) -> Section:
     draw_support(editors, RATIO, material.folder / "propagation.png")
     by = "by support of the new object, for every editor"
     pictures = [
-        Picture("support.png", f"Share of consequences followed {by}"),
-        Picture("propagation.png", f"Propagation ratio {by}"),
+        Picture(f"{stem}.png", f"{metric[0].upper()}{metric[1:]} {by}", describe_support(editors, metric))
+        for stem, metric in (("support", FOLLOWS), ("propagation", RATIO))
     ]
     folded = [
         support_table(editors, FOLLOWS, "support-followed"),
@@ -134,6 +156,6 @@ def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, in
 
 
 def _edit_panel(editor: ScoredEditor, case: int, material: Material) -> Picture:
-    name = f"edit-{editor.edits.slug}.png"
-    draw_edit(editor.edits.results, material.world, case, material.folder / name)
-    return Picture(name, "Probabilities of model and agent before and after one edit")
+    name, results = f"edit-{editor.edits.slug}.svg", editor.edits.results
+    says = draw_edit(results, material.world, case, material.folder / name)
+    return Picture(name, says, f"{editor.name}: {describe_edit(results, material.world, case)}")

@@ -17,11 +17,14 @@ from testbed.evaluations.hase.metrics import (
     DAMAGE,
     FALSE_CHANGE_PLACES,
     FOLLOWS,
+    KEPT,
     SKILL,
     SKILL_MOVED,
+    SKILL_RECALIBRATED,
     SKILL_STILL,
     STAYS,
     SUCCESS,
+    name_at,
     rows_of_role,
 )
 from testbed.pages.explorer.view import (
@@ -75,14 +78,14 @@ def make_view(editor: ScoredEditor) -> View:
     cases = results.cases
     new = p_of_object(results, REQUEST, cases["object"], 1)
     false_changes = np.sum(
-        [values[f"false change {place}"].numerator for place in FALSE_CHANGE_PLACES], axis=0
+        [values[name_at("falsely changed", place)].numerator for place in FALSE_CHANGE_PLACES], axis=0
     )
     columns = [
-        Column("states", "states it", _description(editor, SUCCESS), say_whether(values[SUCCESS].by_case),
+        Column("states", SUCCESS, _description(editor, SUCCESS), say_whether(values[SUCCESS].by_case),
                metric=SUCCESS),
-        Column("follows", "consequence follows", _description(editor, FOLLOWS),
+        Column("follows", FOLLOWS, _description(editor, FOLLOWS),
                say_whether(values[FOLLOWS].by_case), metric=FOLLOWS),
-        Column("stays", "what should stay stays", _description(editor, STAYS),
+        Column("stays", STAYS, _description(editor, STAYS),
                say_whether(values[STAYS].by_case), metric=STAYS),
         Column("p-new", "p(new)", "The edited model's probability of the new object.", new),
         Column("p-consequence", "p(consequence)", "The edited model's probability of the agent's new answer "
@@ -91,9 +94,11 @@ def make_view(editor: ScoredEditor) -> View:
                "depends on the edited fact, about an independent fact, and about other subjects.",
                false_changes, COUNTS),
         show_metric(editor, DAMAGE)._replace(key="damage"),
-        show_metric(editor, SKILL, "coherence gained")._replace(key="skill"),
-        show_metric(editor, SKILL_MOVED, "gained where the agent moved")._replace(key="skill-moved"),
-        show_metric(editor, SKILL_STILL, "gained where it did not")._replace(key="skill-still"),
+        show_metric(editor, KEPT)._replace(key="kept"),
+        show_metric(editor, SKILL)._replace(key="skill"),
+        show_metric(editor, SKILL_MOVED)._replace(key="skill-moved"),
+        show_metric(editor, SKILL_STILL)._replace(key="skill-still"),
+        show_metric(editor, SKILL_RECALIBRATED)._replace(key="skill-recalibrated"),
         Column("request", "the new fact", "Whether the request repeats what is true or contradicts it.",
                np.where(cases["reinforces"], "repeats", "contradicts")),
         Column("support", "support", "How many subjects have the new object as the truth of this relation.",

@@ -1,6 +1,6 @@
 """Hase's metrics: how close an edited model comes to the agent, and to coherence (design.md 6).
 
-At each of PLACES: "answer", whether the answer is as good as the agent's; "TV", "JS" and "KL", how far the
+At each of PLACES: "right", whether the answer is as good as the agent's; "TV", "JS" and "KL", how far the
 distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is |p - q| of one object, the
 same before and after. How distributions moved is `testbed.scores.movement`, over all questions but the
 request's own and spot checks; damage is that of spot checks, of which no editor was told.
@@ -48,15 +48,42 @@ DAMAGE_PLACES = {NEIGHBOURS: OTHERS, OWN: (*KIN, INDEPENDENT)} | {role: (role,) 
 """Where damage is told apart besides."""
 NEAR = 0.1
 
-SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence skill"
+SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence gained"
 SKILL_MOVED, SKILL_STILL = f"{SKILL}, moved", f"{SKILL}, still"
 SKILL_SPOT = f"{SKILL}, spot checks"
 SKILL_RECALIBRATED, OVER_RECALIBRATED = f"{SKILL}, recalibrated", "over no edit, recalibrated"
 DAMAGE, SPILL, DUTCH_BOOK = "damage", "spill", "Dutch book loss"
 TRUTH_VALUES = "truth values"
-MUST_CHANGE = {role: f"answer {role}, must change" for role in KIN}
-MUST_STAY = {role: f"answer {role}, must stay" for role in KIN}
-FOLLOWS, STAYS, GAINED = MUST_CHANGE[CHILD], MUST_STAY[CHILD], f"gained {CHILD}"
+PLACE_NAMES = {
+    REQUEST: "edited fact",
+    CHILD: "consequence",
+    PARENT: "cause",
+    INDEPENDENT: "independent fact",
+    OTHER_CHILD: "other consequence",
+    "old.r1": "old object's holder",
+    "old.r2": "consequence of old object's holder",
+    "new.r1": "new object's holder",
+    "new.r2": "consequence of new object's holder",
+    "random.r1": "random subject",
+    "random.r2": "consequence of random subject",
+    "spot.r1": "spot check of the relation",
+    "spot.effect": "spot check of consequences",
+    "spot.any": "spot check of any fact",
+    OF_SUBJECT: "spot check of the subject",
+    NEIGHBOURS: "neighbours",
+}
+"""What names of metrics call a place; others are called by their own name."""
+
+
+def name_at(kind: str, place: str) -> str:
+    """The name of one kind of metric at a place, as in "right: consequence"."""
+    return KEPT if (kind, place) == ("right", RANDOM_OTHERS) else f"{kind}: {PLACE_NAMES.get(place, place)}"
+
+
+KEPT = "others' facts kept"
+MUST_CHANGE = {role: f"{PLACE_NAMES.get(role, role)} follows" for role in KIN}
+MUST_STAY = {role: f"{PLACE_NAMES.get(role, role)} stays" for role in KIN} | {CHILD: "what should stay stays"}
+FOLLOWS, STAYS, GAINED = MUST_CHANGE[CHILD], MUST_STAY[CHILD], "consequences gained"
 FOLLOWS_RIGHT = f"{FOLLOWS}, right before"
 FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
@@ -167,7 +194,7 @@ class Answers(readers.Answers):
         """float64[N] by kind: from the agent's distribution, or whether the answer is its."""
         p, q = self.reader.probability, self.belief
         return {
-            "answer": self.is_right,
+            "right": self.is_right,
             "TV": self.distance,
             "JS": jensen_shannon(p, q),
             "KL": kullback_leibler(q, p),
@@ -256,11 +283,11 @@ _ERRORS: dict[str, tuple[str, Callable[[Answers], Metric]]] = {
     "request": ("the requested object", lambda a: a.object_error(a.requested, REQUEST)),
     "old truth": ("the truth that the request may contradict",
                   lambda a: a.object_error(a.cases["truth"][a.choices.case], REQUEST)),
-    "new s1r2": ("the agent's new answer to what depends on the edit",
+    "new consequence": ("the agent's new answer to what depends on the edit",
                  lambda a: a.object_error(a.choices.agent_answer[:, 1], CHILD)),
-    "old s1r2": ("the agent's old answer to it",
+    "old consequence": ("the agent's old answer to it",
                  lambda a: a.object_error(a.choices.agent_answer[:, 0], CHILD)),
-    NEIGHBOURS: ("the agent's old answers about the same relations of other subjects",
+    "neighbours": ("the agent's old answers about the same relations of other subjects",
            lambda a: a.object_error(a.choices.agent_answer[:, 0], NEIGHBOURS)),
 }  # fmt: skip
 
@@ -275,15 +302,15 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     definitions = []
     for place in PLACES:
         shown_in: Place = "file"
-        if place in _IN_TABLES and kind in ("answer", "TV"):
-            shown_in = "compared" if kind == "answer" and place in (INDEPENDENT, RANDOM_OTHERS) else "table"
+        if place in _IN_TABLES and kind in ("right", "TV"):
+            shown_in = "compared" if kind == "right" and place in (INDEPENDENT, RANDOM_OTHERS) else "table"
         definitions.append(
             MetricDefinition(
-                f"{kind} {place}",
+                name_at(kind, place),
                 says.format(_ABOUT.get(place, f"of {place}")),
                 better,
                 shown_in,
-                follows_sequences=(kind, place) == ("answer", RANDOM_OTHERS),
+                follows_sequences=(kind, place) == ("right", RANDOM_OTHERS),
                 compute=compute_at(place),
             )
         )
@@ -315,7 +342,7 @@ def _define_for_kin() -> list[MetricDefinition]:
 
 def _define_false_change(place: str) -> MetricDefinition:
     return MetricDefinition(
-        f"false change {place}",
+        name_at("falsely changed", place),
         f"Share of answers {_ABOUT[place]} that changed though the agent's did not.",
         "low",
         compute=lambda a: a.mean_over(a.has_changed, a.at[place] & ~a.must_change),
@@ -325,7 +352,7 @@ def _define_false_change(place: str) -> MetricDefinition:
 
 def _define_damage(place: str) -> MetricDefinition:
     return MetricDefinition(
-        f"{DAMAGE} {place}",
+        name_at(DAMAGE, place),
         f"Damage to answers {_ABOUT[place]}.",
         "low",
         compute=lambda a: a.damage_at(place),
@@ -433,7 +460,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _define_over_recalibrated(DAMAGE, "low", lambda a: a.movement_of_spot_checks.damage_over_recalibrated),
     *map(_define_false_change, FALSE_CHANGE_PLACES),
     *_define_at_places(
-        "answer",
+        "right",
         "Share of generated answers {} that are the agent's most probable object, or one as probable.",
         "high",
     ),

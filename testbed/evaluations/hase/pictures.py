@@ -57,8 +57,8 @@ def panel_case(results: Results, among: np.ndarray | None = None) -> int:
     return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
 
 
-def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
-    """One edit as model and agent see it: the request and what depends on it, before and after."""
+def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
+    """One edit as model and agent see it, before and after; what it shows, in words."""
     names, relations = world.graph.entities, world.graph.relations
     s, r, o = (int(results.cases[k][case]) for k in ("subject", "relation", "object"))
     facts = np.flatnonzero(world.graph.subject == s)
@@ -71,7 +71,21 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
         objects = [names[o] for o in c.options[question, places]]
         lm, agent = (v[question, :2][:, places] for v in (c.lm, c.agent))
         panels.append(BeliefPanel(label, objects, lm, agent))
-    draw_beliefs(f"Edit: {names[s]} {relations[r]} = {names[o]}", panels, path)
+    return draw_beliefs(f"Edit: {names[s]} {relations[r]} = {names[o]}", panels, path)
+
+
+def describe_edit(results: Results, world: World, case: int) -> str:
+    """What became of one edit: whether the model states it, and what it answers to what depends on it."""
+    names, c = [*world.graph.entities, "nothing that is an object"], results.choices
+    rows = [int(rows_of_role(results, role)[case]) for role in (REQUEST, CHILD)]
+    states = c.lm_answer[rows[0], 1] == results.cases["object"][case]
+    said = f"the new fact is {'stated' if states else 'not stated'}"
+    if rows[1] == ABSENT:
+        return said
+    (before, after), agent = c.lm_answer[rows[1], :2], c.agent_answer[rows[1], 1]
+    does = "stays" if before == after else "becomes"
+    ends = "as the agent says" if after == agent else f"where the agent says {names[agent]}"
+    return f"{said}; what depends on it {does} {names[after]}, {ends}"
 
 
 def _tallest_options(choices: Choices, row: int) -> np.ndarray:

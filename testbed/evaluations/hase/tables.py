@@ -11,7 +11,14 @@ import numpy as np
 
 from corpus.seeds import generator
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.hase import CHILD, CONTROL, GRANDCHILD, KIN, OTHER_CHILD, PARENT, SIBLING, Hase
+from testbed.evaluations.hase import (
+    CHILD,
+    CONTROL,
+    INDEPENDENT,
+    KIN,
+    REQUEST,
+    Hase,
+)
 from testbed.evaluations.hase.metrics import (
     CHANGES,
     CONTRADICTS,
@@ -21,10 +28,12 @@ from testbed.evaluations.hase.metrics import (
     GAINED,
     MUST_CHANGE,
     MUST_STAY,
+    NEIGHBOURS,
     RATIO,
     REPEATS,
     SUCCESS,
     WAS_NEAR,
+    name_at,
 )
 from testbed.evaluations.hase.published import COLUMNS, WAS_COHERENT, published_metrics, request_groups
 from testbed.evaluations.paper_tables import read_paper_figures
@@ -32,10 +41,11 @@ from testbed.run.strata import STRATA, SUPPORT_BINS
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, ONE_HALF
 from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
 from testbed.scores.summary import ScoredEditor, rows_in_contest
-from testbed.scores.tables import Cell, Table, better_of
+from testbed.scores.tables import Cell, RowsBehind, Table, better_of
 
+_ASKED_BY_PAPER = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS)
 MAIN = (
-    "answer s1r1", "answer s1r2", "answer s1rx", "answer s2", "TV s1r1", "TV s1r2", "TV s1rx", "TV s2",
+    *(name_at(kind, place) for kind in ("right", "TV") for place in _ASKED_BY_PAPER),
     "logic TF", "logic not", "logic and", "logic or",
 )  # fmt: skip
 SUBSETS = ("all", CHANGES, FIXES, WAS_NEAR)
@@ -49,13 +59,6 @@ PRINTED = (
     *(f"{kind} {place}" for kind in ("accuracy", "coherence") for place in COLUMNS),
     "logic TF", "logic not", "logic and", "logic or",
 )  # fmt: skip
-ROLE_LABELS = {
-    CHILD: "child",
-    OTHER_CHILD: "other child",
-    GRANDCHILD: "grandchild",
-    PARENT: "parent",
-    SIBLING: "sibling",
-}
 
 
 def inference_table(editors: Sequence[ScoredEditor]) -> Table:
@@ -84,18 +87,16 @@ def kinship_table(editors: Sequence[ScoredEditor]) -> Table:
     """Answers that must change and those that must stay, by the kin that the cases have."""
     first = editors[0]
     readers = [(e, e.name) for e in editors] + [(first, floor) for floor in first.reference_names]
-    metrics = {
-        f"{ROLE_LABELS[role]}, must {what}": names[role]
+    metrics = [
+        names[role]
         for role in KIN
-        for what, names in (("change", MUST_CHANGE), ("stay", MUST_STAY))
+        for names in (MUST_CHANGE, MUST_STAY)
         if first.summary["all"][first.name][names[role]].cases
-    }
-    rows: list[list[Cell]] = [
-        [reader, *(e.summary["all"][reader].get(m) for m in metrics.values())] for e, reader in readers
     ]
-    counts = ", ".join(
-        f"{head}: {first.summary['all'][first.name][m].cases:,}" for head, m in metrics.items()
-    )
+    rows: list[list[Cell]] = [
+        [reader, *(e.summary["all"][reader].get(m) for m in metrics)] for e, reader in readers
+    ]
+    counts = ", ".join(f"{m}: {first.summary['all'][first.name][m].cases:,}" for m in metrics)
     note = (
         "Share of answers that are the agent's, where its own answer must change and where it stays. A "
         f"sibling depends on the same fact as the edited one. Cases ({first.name}): {counts}."
@@ -107,7 +108,7 @@ def kinship_table(editors: Sequence[ScoredEditor]) -> Table:
         ["editor", *metrics],
         rows,
         note,
-        better={head: better[m] for head, m in metrics.items()},
+        better={m: better[m] for m in metrics},
         contest=rows_in_contest(editors),
     )
 
@@ -137,6 +138,10 @@ def control_table(editors: Sequence[ScoredEditor]) -> Table | None:
     return Table("beyond", "What follows because of the request", ["editor", *heads], rows, note, words=2)
 
 
+_FIRST_OF_BINS = [name.rstrip("+").partition("-")[0] for name in SUPPORT_BINS]
+"""The least support of each bin, by which the explorer calls the same groups."""
+
+
 def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Table:
     """One metric of contradicting edits, a column a bin of the new object's support."""
     subsets = [f"support {name}" for name in SUPPORT_BINS]
@@ -156,6 +161,10 @@ def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Tab
         "Contradicting edits, by how many subjects have the new object as their true one.",
         better=dict.fromkeys(heads, direction),
         contest=rows_in_contest(editors),
+        behind={
+            head: RowsBehind(metric, {"support": [first], "request": ["contradicts"]})
+            for head, first in zip(heads, _FIRST_OF_BINS, strict=True)
+        },
     )
 
 

@@ -1,10 +1,10 @@
 """The chapter of LEME's evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme import tables
-from testbed.evaluations.leme.correlation import SHORT, correlate_measures
+from testbed.evaluations.leme.correlation import SHORT, Correlation, correlate_measures
 from testbed.evaluations.leme.passages import (
     ERROR_CLASSES,
     EditorPassages,
@@ -15,6 +15,7 @@ from testbed.evaluations.leme.passages import (
 from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
+from testbed.pages.messages import describe_extremes
 from testbed.pages.sections import (
     build_chapter,
     difference_section,
@@ -140,11 +141,35 @@ def _rows_of_readers(
     return {name: [e.summary["all"][name].get(metric) for metric in metrics] for e, name in readers}
 
 
+def _describe_rows(rows: dict[str, list[Estimate | None]], what: str) -> str:
+    """Whose first bar is the longest and whose the shortest."""
+    return describe_extremes({name: of[0].value for name, of in rows.items() if of[0]}, what)
+
+
+def _describe_correlations(by_pair: Mapping[tuple[str, str], Correlation], measures: Sequence[str]) -> str:
+    """Which pairs go together most, and which least."""
+    values = {f"{a} and {b}": one.pooled for (a, b), one in by_pair.items() if a in measures}
+    return describe_extremes(values, "correlation")
+
+
+def _describe_errors(editors: Sequence[ScoredEditor]) -> str:
+    """Which error is the commonest, and which the rarest."""
+    shares = {f"{name} by {e.name}": e.summary["all"][e.name].get(m.error_share(name))
+              for e in editors for name in ERROR_CLASSES}  # fmt: skip
+    return describe_extremes(
+        {name: e.value for name, e in shares.items() if e}, "share of pairs with an error"
+    )
+
+
 def _coupling_section(material: Material) -> Section:
     editors = material.editors
     rows = _rows_of_readers(editors, COUPLED)
     draw_bars(rows, COUPLED, "share of what is said of the coupled fact", material.folder / "coupling.png")
-    picture = Picture("coupling.png", "What is said of the coupled fact: by the coupled entity and its twin")
+    picture = Picture(
+        "coupling.png",
+        "What is said of the coupled fact: by the coupled entity and its twin",
+        _describe_rows(rows, COUPLED[0]),
+    )
     metrics = (*COUPLED, *map(m.coupled_right, STRATA), *map(m.coupled_answers, STRATA))
     table = tables.metrics_table(editors, "leme-coupling", "Coupled entity and twin", metrics)
     return Section("coupling", "Coupled, or dragged along?", _COUPLING, [picture], [table])
@@ -154,7 +179,11 @@ def _scope_section(material: Material) -> Section:
     editors = material.editors
     rows = _rows_of_readers(editors, [*map(m.contradiction_of, SCOPE)])
     draw_bars(rows, SCOPE, "share of claims that passages contradict", material.folder / "scope.png")
-    picture = Picture("scope.png", "Ground truth that passages contradict, warranted drift apart (Figure 5)")
+    picture = Picture(
+        "scope.png",
+        "Ground truth that passages contradict, warranted drift apart (Figure 5)",
+        _describe_rows(rows, f"share contradicted, {SCOPE[0]}"),
+    )
     metrics = [kind(claim) for claim in SCOPE for kind in (m.contradiction_of, m.support_of)]
     table = tables.metrics_table(editors, "leme-5", "Scope of the edit (Figure 5)", metrics)
     own, folded = [table, tables.claims_table(editors)], [tables.chi_square_table(editors)]
@@ -168,13 +197,16 @@ def _correlation_sections(material: Material) -> list[Section]:
     draw_correlations(by_pair, SHORT, folder / "correlations.png")
     draw_correlations(by_pair, [*m.SIMPLE], folder / "simple.png")
     picture = Picture(
-        "correlations.png", "Correlations of short and long form, pooled over edits and editors"
+        "correlations.png",
+        "Correlations of short and long form, pooled over edits and editors",
+        _describe_correlations(by_pair, SHORT),
     )
     return [
         Section("correlations", "Do short questions foretell it?", _SHORT_FORM, [picture],
                 more_tables=[tables.short_form_table(by_pair), tables.short_table(editors)]),
         Section("simple", "Do simple measures of the texts see it? (Appendix I)", _SIMPLE,
-                [Picture("simple.png", "Correlations of simple measures and the nine questions")],
+                [Picture("simple.png", "Correlations of simple measures and the nine questions",
+                         _describe_correlations(by_pair, [*m.SIMPLE]))],
                 [tables.simple_measures_table(by_pair)],
                 [tables.all_simple_measures_table(by_pair), tables.simple_table(editors)]),
     ]  # fmt: skip
@@ -192,7 +224,8 @@ def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Sect
     )
     metrics = [m.error_share(name) for name in ERROR_CLASSES]
     return Section("errors", "What goes wrong?", text,
-                   [Picture("errors.png", "Share of pairs of passages with an error of each class")],
+                   [Picture("errors.png", "Share of pairs of passages with an error of each class",
+                            _describe_errors(editors))],
                    more_tables=[tables.metrics_table(editors, "leme-errors", "Errors by class", metrics),
                            *(tables.table_of_errors(one) for one in texts)])  # fmt: skip
 

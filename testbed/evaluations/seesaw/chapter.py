@@ -34,6 +34,7 @@ from testbed.evaluations.seesaw.regression import regression_tables
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
+from testbed.pages.messages import describe_lines
 from testbed.pages.sections import (
     build_chapter,
     difference_section,
@@ -183,7 +184,11 @@ def _kinds_section(material: Material, every: Sequence[EditorChanges]) -> Sectio
     }
     ticks, path = ["new", "old", "neither"], material.folder / "kinds.png"
     draw_lines(lines, ticks, "others who have", "change of D", path)
-    picture = Picture("kinds.png", f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor")
+    picture = Picture(
+        "kinds.png",
+        f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor",
+        describe_lines(lines, ticks, "D_d"),
+    )
     title = "Who is asked decides what is seen"
     return Section("kinds", title, _KINDS, [picture], [groups.kinds_table(every)])
 
@@ -198,7 +203,13 @@ def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Secti
             name = f"{grouping}-{kind.partition(' ')[0]}.png"
             across = f"people of the same {grouping}"
             draw_lines(lines, sizes, across, "change of D", material.folder / name)
-            pictures.append(Picture(name, f"D_d and X_d of {kind} by {grouping} (Figure 2)"))
+            pictures.append(
+                Picture(
+                    name,
+                    f"D_d and X_d of {kind} by {grouping} (Figure 2)",
+                    describe_lines(lines, ticks, f"change of {kind}"),
+                )
+            )
     first, *others = (
         groups.group_table(every, grouping, kind) for grouping in (RACE, REGION, GENDER) for kind in OTHERS
     )
@@ -215,7 +226,9 @@ def _texts_section(material: Material) -> Section | None:
     ticks = [flaw[:3] for flaw in texts.FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
     picture = Picture(
-        "flaws.png", f"Share of texts with each flaw ({', '.join(texts.FLAWS)}), before and after the edit"
+        "flaws.png",
+        f"Share of texts with each flaw ({', '.join(texts.FLAWS)}), before and after the edit",
+        describe_lines(lines, ticks, "share of texts with a flaw"),
     )
     whole = [texts.flaw_table(of_editors), texts.judge_table(of_editors)]
     folded = [texts.legibility_table(of_editors), texts.injection_table(of_editors)]
@@ -225,5 +238,8 @@ def _texts_section(material: Material) -> Section | None:
 def _draw_panel(editor: EditorChanges, material: Material) -> Picture:
     slug = next(e.edits.slug for e in material.editors if e.name == editor.name)
     name, results = f"edit-{slug}.png", editor.results
-    draw_edit(results, material.world, choose_case(results, editor.changes.change), material.folder / name)
-    return Picture(name, "Ten other people's confidence before and after one edit")
+    case = choose_case(results, editor.changes.change)
+    message = draw_edit(results, material.world, case, material.folder / name)
+    return Picture(
+        name, "Ten other people's confidence before and after one edit", f"{editor.name}: {message}"
+    )

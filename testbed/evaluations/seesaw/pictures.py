@@ -7,6 +7,7 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS
 from testbed.pages.charts import AGENT, MODEL, QUIET, make_panels, picture_style, save_figure
+from testbed.pages.messages import short_number
 from testbed.run.world import World
 
 SHOWN_PEOPLE = dict(zip(OTHERS, (4, 4, 2), strict=True))
@@ -25,8 +26,12 @@ def choose_case(results: Results, change: np.ndarray) -> int:
     return int(best[np.argsort(mean[best], kind="stable")[len(best) // 2]])
 
 
-def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
-    """p(right) of ten others before and after the edit, beside the agent's; real people have no names."""
+def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
+    """p(right) of ten others before and after the edit, beside the agent's; real people have no names.
+
+    Returns:
+        What is to be seen.
+    """
     c, names = results.choices, world.graph.entities
     rows = _shown_rows(results, case)
     at = np.arange(len(rows))[::-1]
@@ -49,6 +54,8 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
         axis.set_title(f"Edit: {who} {world.graph.relations[r]} {names[o]}")
         figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
         save_figure(figure, path)
+    means = [short_number(p.mean()) for p in (before, after, gold)]
+    return "others' own facts go from {} to {} on average, where the agent says {}".format(*means)
 
 
 def _shown_rows(results: Results, case: int) -> np.ndarray:

@@ -28,6 +28,7 @@ from testbed.evaluations.taxi.tables import (
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import draw_lines
 from testbed.pages.costs import cost_section
+from testbed.pages.messages import describe_lines
 from testbed.pages.sections import (
     before_section,
     build_chapter,
@@ -113,7 +114,11 @@ def _superordinates_section(material: Material) -> Section:
     }  # fmt: skip
     draw_lines(lines, names, "superordinate", CONSISTENCY, material.folder / "superordinates.png")
     text = "Consistency of each kind of thing beside chance, which depends on how many options there are."
-    picture = Picture("superordinates.png", "Consistency by superordinate for every editor (Figure 2)")
+    picture = Picture(
+        "superordinates.png",
+        "Consistency by superordinate for every editor (Figure 2)",
+        describe_lines(lines, names, CONSISTENCY),
+    )
     return Section("superordinates", "Is it the same for every kind of thing?", text, [picture])
 
 
@@ -133,7 +138,11 @@ def _directions_section(material: Material) -> Section:
         "A context that names the subject makes it likelier whatever the context says: see the controls. "
     )
     text += describe_undetermined(material.editors[0].edits.results)
-    picture = Picture("directions.png", "Questions asked forward and inversely, for every editor (Figure 3)")
+    picture = Picture(
+        "directions.png",
+        "Questions asked forward and inversely, for every editor (Figure 3)",
+        describe_lines(lines, ticks, "share right"),
+    )
     return Section("directions", "Does the inverse follow?", text, [picture])
 
 
@@ -143,7 +152,13 @@ def _members_section(material: Material) -> Section:
         lines = {e.name: {CONSISTENCY: [e.summary[member_bin_name(b)][e.name][CONSISTENCY] for b in bins]}
                  for e in editors}  # fmt: skip
         draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.png")
-        pictures = [Picture("members.png", "Consistency by members of the new category")]
+        pictures = [
+            Picture(
+                "members.png",
+                "Consistency by members of the new category",
+                describe_lines(lines, bins, CONSISTENCY),
+            )
+        ]
     text = "What follows from a category can be learned only from its members."
     return Section("members", "From how many members?", text, pictures, [member_table(editors)])
 
@@ -151,5 +166,6 @@ def _members_section(material: Material) -> Section:
 def _draw_panel(editor: ScoredEditor, material: Material) -> Picture:
     name, results = f"edit-{editor.edits.slug}.png", editor.edits.results
     case = choose_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
-    draw_edit(results, material.world, case, material.folder / name)
-    return Picture(name, "Probabilities of old and new values before and after one edit")
+    message = draw_edit(results, material.world, case, material.folder / name)
+    says = "Probabilities of old and new values before and after one edit"
+    return Picture(name, says, f"{editor.name}: {message}")

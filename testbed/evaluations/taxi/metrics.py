@@ -237,7 +237,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "new over old", "Share of changed properties whose new value is likelier than the old one.",
         "high", compute=_share_of_new_over_old, needs_edit=True),
     MetricDefinition(
-        "coherence skill",
+        "coherence gained",
         "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
         "high", compute=lambda a: a.movement.skill, needs_edit=True),
     MetricDefinition(

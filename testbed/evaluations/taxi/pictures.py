@@ -8,6 +8,7 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.taxi import EDIT, PROPERTY
 from testbed.pages.charts import AGENT, MODEL, QUIET, STYLE, save_figure
+from testbed.pages.messages import short_number
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 
@@ -33,8 +34,12 @@ def choose_case(results: Results, among: np.ndarray) -> int:
     return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
 
 
-def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
-    """Probability of the old and the new value of the category and of each property, before and after."""
+def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
+    """Probability of the old and the new value of the category and of each property, before and after.
+
+    Returns:
+        What is to be seen.
+    """
     c, names = results.choices, world.graph.entities
     rows = np.flatnonzero((c.case == case) & np.isin(c.role, (EDIT, PROPERTY)))[:MOST_QUESTIONS]
     s, r, o = (int(results.cases[k][case]) for k in ("subject", "relation", "object"))
@@ -61,6 +66,8 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> None:
         handles, words = axes[0].get_legend_handles_labels()
         figure.legend(handles, words, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
         save_figure(figure, path)
+    before, after = (_value_probability(results, "label", t)[rows].mean() for t in range(2))
+    return f"the new values go from {short_number(before)} to {short_number(after)} on average"
 
 
 def _question_label(results: Results, world: World, row: int) -> str:

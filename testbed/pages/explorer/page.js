@@ -45,7 +45,8 @@ const change = (changes) => {
 const paint = (rows, row) => {
   const column = rows.byKey.get("editor");
   const code = column.codes[row];
-  return element("span", { class: `editor e${code % 8}${code % 16 > 7 ? " ring" : ""}` }, column.labels[code]);
+  const slot = rows.header.slots[code];
+  return element("span", { class: `editor e${slot % 8}${slot % 16 > 7 ? " ring" : ""}` }, column.labels[code]);
 };
 
 const show = async (state) => {
@@ -91,7 +92,7 @@ const drawTop = () => {
 
 const drawCount = () => {
   const { rows, state } = app;
-  const cases = new Set(rows.order.subarray(0, rows.shown).map((row) => rows.case[row])).size;
+  const cases = rows.countCases();
   at("count").textContent = `${counted(rows.shown)} of ${counted(rows.size)} edits, ${counted(cases)} cases` +
     (state.spread ? `, in order of how far editors differ in ${rows.byKey.get(state.spread)?.title}` : "");
 };
@@ -123,16 +124,17 @@ const drawFilter = (column) => {
   const chosen = new Set(app.state.filters.get(column.key) ?? []);
   box.firstChild.textContent = chosen.size ? `${column.title} (${chosen.size})` : column.title;
   if (!box.open) return;
+  const counts = app.rows.countGroups(column);
   let codes = column.keys.map((_, code) => code);
   if (column.kind === "name") {
-    const important = (code) => (chosen.has(column.keys[code]) ? 2 ** 32 : 0) + column.counts[code];
+    const important = (code) => (chosen.has(column.keys[code]) ? 2 ** 32 : 0) + counts[code];
     codes = codes.sort((a, b) => important(b) - important(a)).slice(0, MOST_LABELS);
   }
-  codes = codes.filter((code) => column.counts[code] || chosen.has(column.keys[code]));
+  codes = codes.filter((code) => counts[code] || chosen.has(column.keys[code]));
   const lines = codes.map((code) => element("li", {}, element("label", {},
     element("input", { type: "checkbox", checked: chosen.has(column.keys[code]),
       onchange: () => toggle(column, column.keys[code]) }),
-    element("span", {}, column.labels[code] || "–"), element("small", {}, counted(column.counts[code])))));
+    element("span", {}, column.labels[code] || "–"), element("small", {}, counted(counts[code])))));
   const left = column.keys.length - MOST_LABELS;
   if (column.kind === "name" && left > 0) lines.push(element("li", { class: "quiet" }, `${counted(left)} more: search`));
   box.lastChild.replaceChildren(...lines);

@@ -22,6 +22,8 @@ const codeNumbers = (values, edges) => {
   });
 };
 
+const MANY = 255;
+
 class Rows {
   constructor({ header, arrays }, names) {
     this.header = header;
@@ -57,6 +59,10 @@ class Rows {
     ];
     this.byKey = new Map(this.columns.map((column) => [column.key, column]));
     this.order = new Uint32Array(this.size);
+    // Of each row 0 where it passes all filters, the number of the only one it fails, or MANY.
+    this.failed = new Uint8Array(this.size);
+    this.chosen = [];
+    this.cases = this.case.reduce((most, one) => Math.max(most, one), -1) + 1;
     this.shown = 0;
     this.spread = null;
   }
@@ -112,7 +118,7 @@ class Rows {
     return Uint8Array.from(this.small, (name) => Number(name.includes(wanted)));
   }
 
-  // Chooses and orders rows, and counts for every group how many rows it has under all other filters.
+  // Chooses and orders rows; counts of groups are made when they are asked for.
   apply({ filters, find, sort, spread }) {
     const chosen = [];
     for (const [key, wanted] of filters) {
@@ -123,38 +129,59 @@ class Rows {
     }
     const hits = this.findNames(find);
     const searched = ["subject", "relation", "old", "new"].map((key) => this.byKey.get(key).values);
-    const passes = new Uint8Array(this.size);
-    for (const column of this.columns) column.counts = new Uint32Array(column.keys.length);
     const passing = new Uint32Array(this.size);
+    const { failed } = this;
     let shown = 0;
     for (let row = 0; row < this.size; row++) {
+      failed[row] = MANY;
       if (hits && !searched.some((values) => hits[values[row]])) continue;
-      let fails = 0;
-      let which = null;
-      for (const one of chosen) {
-        if (one.allowed[one.codes[row]]) continue;
-        which = one;
-        if (++fails > 1) break;
+      let which = 0;
+      for (let i = 0; i < chosen.length; i++) {
+        if (chosen[i].allowed[chosen[i].codes[row]]) continue;
+        which = which ? MANY : i + 1;
+        if (which === MANY) break;
       }
-      if (!fails) {
-        passes[row] = 1;
-        passing[shown++] = row;
-      } else if (fails === 1) which.column.counts[which.codes[row]]++;
+      failed[row] = which;
+      if (!which) passing[shown++] = row;
     }
-    for (const { counts, codes } of this.columns)
-      for (let i = 0; i < shown; i++) counts[codes[passing[i]]]++;
+    this.chosen = chosen.map(({ column }) => column);
+    for (const column of this.columns) column.counts = null;
     this.spread = null;
     if (spread && this.byKey.get(spread)?.kind === "number")
       this.orderBySpread(this.byKey.get(spread), passing.subarray(0, shown));
     else {
       this.shown = 0;
-      for (const row of this.sortAll(sort)) if (passes[row]) this.order[this.shown++] = row;
+      for (const row of this.sortAll(sort)) if (!failed[row]) this.order[this.shown++] = row;
     }
+  }
+
+  // How many cases the rows shown are of.
+  countCases() {
+    const seen = new Uint8Array(this.cases);
+    let count = 0;
+    for (let i = 0; i < this.shown; i++) {
+      const which = this.case[this.order[i]];
+      if (!seen[which]) count++;
+      seen[which] = 1;
+    }
+    return count;
+  }
+
+  // How many rows each group of a column has under all other filters.
+  countGroups(column) {
+    if (column.counts) return column.counts;
+    const counts = new Uint32Array(column.keys.length);
+    const own = this.chosen.indexOf(column) + 1;
+    const { failed } = this;
+    const { codes } = column;
+    for (let row = 0; row < this.size; row++) if (!failed[row] || failed[row] === own) counts[codes[row]]++;
+    column.counts = counts;
+    return counts;
   }
 
   // Rows by how far editors differ in their case, the rows of a case together; cases without any are left out.
   orderBySpread(column, rows) {
-    const cases = this.case.reduce((most, one) => Math.max(most, one), 0) + 1;
+    const { cases } = this;
     const least = new Float64Array(cases).fill(Infinity);
     const most = new Float64Array(cases).fill(-Infinity);
     const counts = new Uint32Array(cases);

@@ -12,6 +12,7 @@ from corpus.files import staged_folder
 from testbed.pages.explorer.packing import count_parts, write_script
 from testbed.pages.explorer.sets import CaseSet, FindNames, group_editors, number_cases, pack_cases
 from testbed.pages.explorer.view import Column, View
+from testbed.pages.palette import assign_slots, palette_css
 from testbed.pages.templates import load_template
 from testbed.protocol import ABSENT
 from testbed.run.world import World
@@ -90,8 +91,9 @@ def write_explorer(
     shutil.rmtree(folder, ignore_errors=True)
     with staged_folder(folder) as aside:
         names = Names(worlds)
+        slots = assign_slots(editor.name for evaluation in evaluations for editor in evaluation.editors)
         for evaluation in evaluations:
-            _write_evaluation(evaluation, names, aside)
+            _write_evaluation(evaluation, names, slots, aside)
         write_script(aside / "names.js", {"names": names.as_list()}, {})
         about = [{"key": e.key, "title": e.title} for e in evaluations]
         html = _render_page({"title": title, "evaluations": about})
@@ -99,7 +101,9 @@ def write_explorer(
     return folder / "index.html"
 
 
-def _write_evaluation(evaluation: ExploredEvaluation, names: Names, folder: Path) -> None:
+def _write_evaluation(
+    evaluation: ExploredEvaluation, names: Names, slots: Mapping[str, int], folder: Path
+) -> None:
     key, editors = evaluation.key, evaluation.editors
     sets = group_editors(editors)
     views = evaluation.views
@@ -128,6 +132,7 @@ def _write_evaluation(evaluation: ExploredEvaluation, names: Names, folder: Path
         _write_cases(f"{key}-{number}", one, roles, names, folder)
     header = {
         "editors": [editor.name for editor in editors],
+        "slots": [slots[editor.name] for editor in editors],
         "commands": [evaluation.commands.get(editor.name, "") for editor in editors],
         "times": list(editors[0].edits.results.times),
         "sets": [{"editors": list(one.editors), "cases": len(one.results[0])} for one in sets],
@@ -163,5 +168,5 @@ def _describe_column(column: Column, words: list[str] | None) -> dict[str, Any]:
 def _render_page(about: Mapping[str, Any]) -> str:
     # Inside a script nothing is escaped, and "<" could end it.
     meta = json.dumps(about).replace("<", "\\u003c")
-    template = load_template(Path(__file__).with_name("explorer.html.jinja"))
+    template = load_template(Path(__file__).with_name("explorer.html.jinja"), palette=palette_css())
     return template.render(title=about["title"], meta=meta, scripts=SCRIPTS)

@@ -1,0 +1,74 @@
+"""What is to be seen in a picture, in a sentence made from its numbers: its title on the page."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.statistics import Estimate
+from testbed.scores.summary import Retention, ScoredEditor
+
+NOTHING = "there is nothing to compare"
+FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
+"""Objects that one subject has or none, and those that five have or more."""
+
+
+def describe_extremes(values: Mapping[str, float], what: str) -> str:
+    """Whose value is the highest and whose the lowest."""
+    known = {name: value for name, value in values.items() if not math.isnan(value)}
+    if not known:
+        return f"{_capital(what)}: {NOTHING}"
+    high, low = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    if known[high] == known[low]:
+        return f"{_capital(what)}: {short_number(known[high])} everywhere"
+    ends = (f"{name} ({short_number(known[name])})" for name in (high, low))
+    return "{}: highest for {}, lowest for {}".format(_capital(what), *ends)
+
+
+def describe_lines(
+    panels: Mapping[str, Mapping[str, Sequence[Estimate]]], ticks: Sequence[str], what: str
+) -> str:
+    """The highest and the lowest point of the first line of every panel."""
+    values: dict[str, float] = {}
+    for title, lines in panels.items():
+        first = next(iter(lines.values()), ())
+        values |= {f"{title}, {tick}": e.value for tick, e in zip(ticks, first, strict=True) if e.cases}
+    return describe_extremes(values, what)
+
+
+def describe_support(editors: Sequence[ScoredEditor], metric: str) -> str:
+    """Whether a metric of all editors together is higher where many subjects share the new object."""
+    few, many = (_pool(editors, metric, bins) for bins in (FEW, MANY))
+    if few is None or many is None:
+        return f"{_capital(metric)} by support: {NOTHING}"
+    rises = "rises with" if many > few else "does not rise with"
+    return (
+        f"{_capital(metric)} {rises} support: {short_number(few)} where one subject or none has the object, "
+        f"{short_number(many)} where five or more do, over all editors"
+    )
+
+
+def describe_retention(curves: Mapping[str, Sequence[Retention]], metric: str) -> str:
+    """Whose last edits are best kept, and whose least."""
+    kept = {
+        name: curve[-1].at_end[metric].value for name, curve in curves.items() if metric in curve[-1].at_end
+    }
+    count = max((curve[-1].edits for curve in curves.values()), default=0)
+    return describe_extremes(kept, f"{metric} kept after {count:,} edits")
+
+
+def short_number(value: float) -> str:
+    """Two digits, without the zero before the point."""
+    text = f"{value:.2f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 and text.lstrip("-").startswith("0.") else text
+
+
+def _pool(editors: Sequence[ScoredEditor], metric: str, bins: Sequence[str]) -> float | None:
+    """The mean of a metric over some bins of support, weighted by cases; None where there are none."""
+    found = [e.summary.get(f"support {b}", {}).get(e.name, {}).get(metric) for e in editors for b in bins]
+    known = [e for e in found if e is not None and e.cases and not math.isnan(e.value)]
+    cases = sum(e.cases for e in known)
+    return sum(e.value * e.cases for e in known) / cases if cases else None
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,69 @@
+"""Colours of editors, pictures of edits and messages of pictures: distinct, well-formed, true."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testbed.engine.catalogue import editor_entries
+from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs
+from testbed.pages.messages import NOTHING, describe_extremes, short_number
+from testbed.pages.palette import SLOTS, assign_slots, colour_of, has_ring, palette_css
+
+names = st.lists(st.text(min_size=1) | st.sampled_from(sorted(editor_entries())), max_size=SLOTS, unique=True)
+
+
+@given(names)
+def test_editors_look_different(editors):
+    slots = assign_slots(editors)
+    assert {*slots} == {*editors}
+    assert len({(colour_of(slot), has_ring(slot)) for slot in slots.values()}) == len(editors)
+
+
+@given(st.sampled_from(sorted(editor_entries())))
+def test_an_editor_alone_has_its_colour_whatever_its_settings(editor):
+    assert assign_slots([editor])[editor] == assign_slots([f"{editor}, steps 7"])[f"{editor}, steps 7"]
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+@pytest.mark.parametrize("slot", range(SLOTS // 2))
+def test_marks_stand_out_from_the_page(slot):
+    """Contrast of at least 2 to the page, light or dark; a name stands beside each mark."""
+    for colour, back in zip(colour_of(slot), ("#ffffff", "#14191f"), strict=True):
+        low, high = sorted((luminance(colour), luminance(back)))
+        assert (high + 0.05) / (low + 0.05) > 2
+    assert f"--e{slot}:{colour_of(slot).light}" in palette_css()
+
+
+@given(st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=4), st.text(), st.integers(0, 99))
+def test_pictures_of_edits_are_xml_whatever_the_names(tmp_path_factory, objects, title, seed):
+    path = tmp_path_factory.mktemp("svg") / "edit.svg"
+    p = np.random.default_rng(seed).random((2, 2, len(objects)))
+    draw_beliefs(title, [BeliefPanel("what", objects, *p)], path)
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags == {"svg", "title", "desc", "style", "text", "rect"}
+    widths = [float(e.get("width")) for e in root.iter() if e.get("class") in ("model", "agent")]
+    full = next(float(e.get("width")) for e in root.iter() if e.get("class") == "track")
+    # Bars in the order in which they are drawn: an object, before and after, the model and the agent.
+    assert widths[:-2] == pytest.approx((np.transpose(p, (2, 1, 0)) * full).ravel(), abs=0.051)
+
+
+@given(st.dictionaries(st.text(min_size=1), st.floats(-9, 9) | st.just(float("nan"))))
+def test_messages_name_the_highest_and_the_lowest(values):
+    said = describe_extremes(values, "skill")
+    known = {k: v for k, v in values.items() if v == v}
+    if not known:
+        assert said == f"Skill: {NOTHING}"
+    elif len(set(known.values())) == 1:
+        assert said.endswith(f"{short_number(next(iter(known.values())))} everywhere")
+    else:
+        high, low = max(known, key=known.get), min(known, key=known.get)
+        assert said.startswith(f"Skill: highest for {high} ({short_number(known[high])}), lowest for {low} ")
