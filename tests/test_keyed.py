@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -23,7 +24,11 @@ from lm.huggingface import export_model
 from lm.memory import Memory, find_slots, join_memories, names_so_far, store_memory
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities
+from testbed import edit
+from testbed.evaluations.hase import REQUEST
 from tests import naive
+from tests.runs import at as at_run
+from tests.runs import copied
 from tests.toys import SMALL, at, probability, random_model, read_whole, requests_of
 
 VOCABULARY, WIDTH = 12, 3
@@ -258,3 +263,24 @@ def test_several_facts_of_one_subject_share_a_key(toy):
         assert (keys != PAD).any(axis=1).sum() == slots
     with pytest.raises(ValueError, match="subjects"):
         open_storage(toy.model.config, None, AT_THE_NAME, jax.random.key(0))
+
+
+def test_by_command_a_sequence_changes_nobody_else(trained, tmp_path):
+    """Four edits on top of each other, from the command line to the files."""
+    runs = copied(trained, tmp_path)
+    flags = ["--cases.count", "4", "--sequential", "4", "--keyed-request.fit.learning-rate", "0.3"]
+    assert edit.main(["keyed-request", *at_run(runs), *flags]) == 0
+    (folder,) = (runs / "x" / "edits" / "hase").iterdir()
+    cases = pq.read_table(folder / "retained-4-cases.parquet").to_pydict()
+    choices = pq.read_table(folder / "retained-4-choices.parquet").to_pylist()
+    edited_subjects = {*cases["subject"]}
+    others = [row for row in choices if row["subject"] not in edited_subjects]
+    assert len(others) > 4
+    for row in others:
+        np.testing.assert_allclose(row["lm_after"], row["lm_before"], rtol=1e-4, atol=1e-6)
+        assert row["lm_answer_after"] == row["lm_answer_before"]
+    wanted = dict(zip(cases["case"], cases["object"], strict=True))
+    for row in (row for row in choices if row["role"] == REQUEST):
+        # One layer that was hardly trained says little of what it reads.
+        place = row["options"].index(wanted[row["case"]])
+        assert row["lm_open_after"][place] > row["lm_open_before"][place]

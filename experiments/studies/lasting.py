@@ -13,8 +13,9 @@ unless they say so.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,6 +44,7 @@ from testbed.scores.summary import ScoredEditor, measure_reader, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings
 
+Part = Literal["worlds", "sequences", "cross"]
 EDITORS = ("keyed", "keyed-counting", "keyed-request", "lora-down")
 SOURCES = {
     "the request": "keyed-request",
@@ -65,6 +67,10 @@ class Settings(StagedSettings):
 
     worlds: int = 10
     """Worlds, of seeds 0, 1, ..."""
+    editors: tuple[str, ...] = EDITORS
+    """Who edits; the arithmetic of the last one is the unit."""
+    parts: tuple[Part, ...] = ("worlds", "sequences", "cross")
+    """What is measured."""
     edits: int = 60
     """Edits by each editor in each world, half of which repeat the truth."""
     crossed: int = 3
@@ -101,15 +107,13 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         where = stages.settings_of_run(run, seed)
         corpus, training = replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where)
         yield from stages.model_stages(corpus, training, clock)
-    for run in options.world_runs:
-        yield from stages.edit_stages([edit_settings(options, run, EDITORS)])
-    for run in options.report_runs[: options.sequences]:
+    for run in options.world_runs if "worlds" in options.parts else ():
+        yield from stages.edit_stages([edit_settings(options, run, options.editors)])
+    for run in options.report_runs[: options.sequences] if "sequences" in options.parts else ():
         yield from stages.edit_stages([sequence_settings(options, run)], " in sequence")
-    for run in options.report_runs[: options.crossed]:
-        for source in SOURCES:
-            for storage in STORAGES:
-                about = f", {storage}"
-                yield from stages.edit_stages([cell_settings(options, run, source, storage)], about)
+    for run in options.report_runs[: options.crossed] if "cross" in options.parts else ():
+        for source, storage in product(SOURCES, STORAGES):
+            yield from stages.edit_stages([cell_settings(options, run, source, storage)], f", {storage}")
 
 
 def edit_settings(options: Settings, run: Run, editors: tuple[str, ...]) -> EditSettings:
@@ -135,34 +139,37 @@ def cell_settings(options: Settings, run: Run, source: str, storage: str) -> Edi
 
 def record_study(options: Settings) -> Path:
     """The editors over worlds, by support, the cross, and what is kept of sequences."""
-    editors = score_edits(options.report_runs, edit_settings(options, options.world_runs[0], EDITORS))
-    developed = score_edits(options.world_runs[:1], edit_settings(options, options.world_runs[0], EDITORS))
-    kept = score_edits(
-        options.report_runs[: options.sequences], sequence_settings(options, options.world_runs[0])
-    )
-    cross = {
-        (source, storage): score_edits(
-            options.report_runs[: options.crossed],
-            cell_settings(options, options.world_runs[0], source, storage),
-        )[0]
-        for source in SOURCES
-        for storage in STORAGES
-    }
-    tables = [
-        editor_table(editors, "requests-contradict", "Requests that contradict the truth, report worlds"),
-        editor_table(developed, "development", "The same in the world on which settings were found"),
-        support_table(editors, FOLLOWS, "support-followed"),
-        cross_table(cross, editors[-1]),
-        kept_table(kept),
-    ]
-    subsets = [CONTRADICTS, *(f"support {name}" for name in SUPPORT_BINS)]
-    return options.record(
-        options.world_runs[0],
-        {"lasting.md": stages.show_tables(tables)},
-        BY_EDITOR,
-        found=figures_by_editor(editors, subsets),
-        developed=figures_by_editor(developed, subsets),
-    )
+    tables: list[Table] = []
+    figures: dict[str, Any] = {}
+    if "worlds" in options.parts:
+        wanted = edit_settings(options, options.world_runs[0], options.editors)
+        editors = score_edits(options.report_runs, wanted)
+        first = score_edits(options.world_runs[:1], wanted)
+        tables += [
+            editor_table(editors, "requests-contradict", "Requests that contradict the truth"),
+            editor_table(first, "development", "The same in the world on which settings were found"),
+            support_table(editors, FOLLOWS, "support-followed"),
+        ]
+        subsets = [CONTRADICTS, *(f"support {name}" for name in SUPPORT_BINS)]
+        figures |= {
+            "found": figures_by_editor(editors, subsets),
+            "developed": figures_by_editor(first, subsets),
+        }
+    if "sequences" in options.parts:
+        runs = options.report_runs[: options.sequences]
+        tables.append(kept_table(score_edits(runs, sequence_settings(options, runs[0]))))
+    if "cross" in options.parts:
+        runs = options.report_runs[: options.crossed]
+        tables.append(
+            cross_table(
+                {
+                    cell: score_edits(runs, cell_settings(options, runs[0], *cell))[0]
+                    for cell in product(SOURCES, STORAGES)
+                }
+            )
+        )
+    pages = {"lasting.md": stages.show_tables(tables)}
+    return options.record(options.world_runs[0], pages, BY_EDITOR, **figures)
 
 
 def score_edits(runs: Sequence[Run], settings: EditSettings) -> list[ScoredEditor]:
@@ -193,18 +200,14 @@ def editor_table(editors: Sequence[ScoredEditor], key: str, title: str) -> Table
     )
 
 
-def cross_table(cross: Mapping[tuple[str, str], ScoredEditor], last: ScoredEditor) -> Table:
-    """A row for each source of answers in each storage: requests that contradict the truth.
-
-    Args:
-        last: whose arithmetic is the unit.
-    """
-    multiples = arithmetic_over_last([*cross.values(), last])
+def cross_table(cross: Mapping[tuple[str, str], ScoredEditor]) -> Table:
+    """A row for each source of answers in each storage: requests that contradict the truth."""
+    multiples = arithmetic_over_last([*cross.values()])
     rows: list[list[Cell]] = [
         [source, storage, *(cell.summary[CONTRADICTS][cell.name].get(metric) for metric in COLUMNS), multiple]
-        for ((source, storage), cell), multiple in zip(cross.items(), multiples, strict=False)
+        for ((source, storage), cell), multiple in zip(cross.items(), multiples, strict=True)
     ]
-    heads = ["answers from", "stored in", *COLUMNS, f"FLOPs, x {last.name}"]
+    heads = ["answers from", "stored in", *COLUMNS, "FLOPs, x the last"]
     return Table("cross", "Sources of answers and storages: requests that contradict the truth", heads, rows)
 
 
