@@ -197,7 +197,8 @@ class PaperAgent:
         The item adds `weight` to the object's count and is one mention of it, however small its weight.
 
         Another form than an assertion is what such a sentence is in a corpus: `weight` items, each of the
-        weight of `evidence_from`. "With probability p" is an item of weight p.
+        weight of `evidence_from`. "With probability p" is an item of weight p. How certain a denial is, or a
+        disjunction, is to this agent how often it is said.
 
         Raises:
             InputError: a weight that is not positive and finite, an object that is not one of the world's, or
@@ -322,16 +323,15 @@ def _items_of(request: EditRequest) -> list[tuple[int, float]]:
     o, p, form = request.object, request.probability, request.form
     if not 0 <= p <= 1:
         raise InputError(f"a probability is between 0 and 1, not {p}")
-    if form in ("denial", "probability"):
-        p = p if form == "probability" else 1 - p
+    if form == "probability":
         return [(o, p if p > 0 else -1.0)]
-    if form in ("true", "false"):
+    if form in ("true", "false", "denial"):
         return [(o, 1.0 if form == "true" else -1.0)]
-    if form == "disjunction" and len(request.others) == 1 and p == 1:
+    if form == "disjunction" and len(request.others) == 1:
         return [(o, TRUE_IN_OR), (request.others[0], TRUE_IN_OR)]
     raise InputError(
         f"the paper's agent has no rule for a request of form {form!r}"
-        + (" of more than two objects, or one that is not certain" if form == "disjunction" else "")
+        + (" of more than two objects" if form == "disjunction" else "")
         + "; use --agent exact"
     )
 

@@ -46,7 +46,15 @@ def _ask_edited(options: AskSettings, run: OpenRun) -> None:
     """Print answers before and after an edit: to a question, and to what depends on the edited fact."""
     question = run.world.tokenizer.language.parse_prompt(options.question)
     settings = _edit_settings(options, run.run)
-    edited = run.edit(options.editor, options.edit, options.credence, options.request, options.seed, settings)
+    edited = run.edit(
+        options.editor,
+        options.edit,
+        options.credence,
+        options.request,
+        options.seed,
+        settings,
+        options.learn,
+    )
     say(f"edit by {options.editor}: {options.edit}")
     for s, r in dict.fromkeys([question, *edited.questions]):
         edited.ask_about(s, r, options.top).print()

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from testbed.engine.methods import Method, Triple
+from testbed.engine.methods import Method
 from testbed.grid import Grid
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
-from testbed.run.settings import RequestName
+from testbed.run.settings import Learned, RequestName
 from testbed.run_parts import RunParts, show_answers
 
 if TYPE_CHECKING:
-    from bayes.interface import Agent
+    from bayes.interface import Agent, EditRequest
     from lm.delta import Delta
     from lm.language_model import LanguageModel
     from testbed.engine.witness import Answerer
@@ -29,9 +29,10 @@ class EditedRun:
     Args:
         original: the run, which stays as it is.
         editor: the editor's name; method: what makes the edit.
-        text: the edit as it was typed; fact: what it says.
+        text: the edit as it was typed; said: what it says.
         credence: how sure one is of it; request: what it is to the agent.
         seed: of the editor's randomness.
+        learned: what the editor learns of it.
     """
 
     def __init__(
@@ -40,15 +41,16 @@ class EditedRun:
         editor: str,
         method: Method,
         text: str,
-        fact: Triple,
+        said: "EditRequest",
         credence: float,
         request: RequestName,
         seed: int,
+        learned: Learned = "doubt",
     ) -> None:
-        self.original, self.editor, self.text, self.fact = original, editor, text, fact
-        answers = original.answers
-        case = answers.case_of_edit(fact, credence, request, self.questions)
-        self.delta: Delta = answers.delta_of_edit(method, original.run, case, seed)
+        self.original, self.editor, self.text, self.fact = original, editor, text, said[:3]
+        self._said, answers = said, original.answers
+        case = answers.case_of_edit(said, credence, request, self.questions)
+        self.delta: Delta = answers.delta_of_edit(method, original.run, case, seed, learned)
         self._request = case.request
         self._credence, self._kind = credence, request
 
@@ -76,9 +78,9 @@ class EditedRun:
         answers = self.original.answers
         return {
             "model": self.original.model_answers,
-            "agent": answers.agent_answers(self.fact),
+            "agent": answers.agent_answers(self._said),
             "edited model": answers.model_answers(self.delta),
-            "edited agent": answers.agent_answers(self.fact, self._credence, self._kind),
+            "edited agent": answers.agent_answers(self._said, self._credence, self._kind),
         }
 
     def ask(self, question: str = "", top: int = 5) -> Grid:

@@ -26,7 +26,7 @@ from testbed.evaluations.catalogue import cases_from, evaluation_named, prefix_o
 from testbed.grid import Grid
 from testbed.presets import EDIT
 from testbed.run.runs import Run, finished_training, recorded_settings
-from testbed.run.settings import AgentName, RequestName
+from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
 from testbed.settings import EditSettings
 
@@ -49,27 +49,30 @@ class OpenRun(RunParts):
         request: RequestName = "evidence",
         seed: int = 0,
         settings: EditSettings | None = None,
+        learn: Learned = "doubt",
         **hyper_parameters: Any,
     ) -> "EditedRun":
         """Model and agent after one edit, as a view; this run stays as it is.
 
         Args:
             editor: name of a built-in one, "my_module:MyEditor", or an editor itself, in JAX or PyTorch.
-            fact: such as "Ada Marlow educated at = Quintal College".
+            fact: such as "Ada Marlow educated at = Quintal College"; for what else can be said of a fact, see
+                `testbed.engine.sayings`.
             credence: how sure one is of it.
             request: what it is to the agent; only the exact agent knows corrections and `do`.
             settings: whose hyper-parameters editors have; by default those of the run's preset.
+            learn: what the editor learns of a sentence: what is in doubt, its object or label; or all of it.
             hyper_parameters: those of this editor that are to be others.
 
         Raises:
             InputError: an unknown name, or an editor that cannot do what is asked.
         """
         from testbed.edited_run import EditedRun
-        from testbed.engine.witness import read_edit
+        from testbed.engine.sayings import read_saying
 
-        triple = read_edit(self.world, fact)
+        said = read_saying(self.world, fact)
         name, method = self.method_of(editor, settings or self.settings, hyper_parameters)
-        return EditedRun(self, name, method, fact, triple, credence, request, seed)
+        return EditedRun(self, name, method, fact, said, credence, request, seed, learn)
 
     def method_of(
         self, editor: Any, settings: EditSettings, changes: dict[str, Any] | None = None

@@ -13,6 +13,7 @@ from testbed.run.lock import shard_from
 from testbed.run.settings import (
     NO_RESULT,
     AgentName,
+    Learned,
     PaperAgentConfig,
     RequestName,
     as_plain_data,
@@ -177,7 +178,10 @@ class AskSettings:
     agent: AgentName = "paper"
     """Who answers beside the model."""
     edit: str = ""
-    """An edit, such as "Ada Marlow educated at = Quintal College"."""
+    """An edit S, such as "Ada Marlow educated at = Quintal College"; or not S; S or O; S, not O; "s r o" is
+    false; S with probability .8; according to a source of .8: S; never S."""
+    learn: Learned = "doubt"
+    """What editors learn of a sentence: what is in doubt, its object or label; or every token of it."""
     editor: str = "lora-down"
     """Who makes the edit: a built-in editor, or my_module:MyEditor."""
     request: RequestName = "evidence"

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 
+from bayes.interface import EditRequest
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed import ask, edit
@@ -228,7 +229,7 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     witness = RunAnswers(world, model, agent_named("paper", world))
     s, r = (int(world.graph.subject[0]), int(world.graph.relation[0]))
     fact = (s, r, int(world.graph.objects[3]))
-    case = witness.case_of_edit(fact, 0.95, "evidence", [(s, r)])
+    case = witness.case_of_edit(EditRequest(*fact), 0.95, "evidence", [(s, r)])
     for name in ("lora-down", "rome"):
         method = method_named(name, settings, world)
         sample = corpus_sample(run, world, [case], 0)

@@ -264,13 +264,12 @@ def test_the_papers_agent_takes_each_form_for_its_items(rows, triple, p):
     s, r, o = triple
     agent = agent_of(rows)
     weights = {
-        "denial": [1 - p or -1.0], "probability": [p or -1.0], "true": [1.0], "false": [-1.0],
+        "denial": [-1.0], "probability": [p or -1.0], "true": [1.0], "false": [-1.0],
         "disjunction": [2 / 3, 2 / 3],
     }  # fmt: skip
     for form, item_weights in weights.items():
         others = (o + 1,) if form == "disjunction" else ()
-        chance = p if form in ("denial", "probability") else 1.0
-        told = agent.with_edit(EditRequest(s, r, o, form=form, probability=chance, others=others))
+        told = agent.with_edit(EditRequest(s, r, o, form=form, probability=p, others=others))
         read = agent_of([*rows, *((w, s, r, o + i) for i, w in enumerate(item_weights))])
         np.testing.assert_allclose(beliefs(told), beliefs(read), atol=TOLERANCE)
 

@@ -88,7 +88,11 @@ class Info(NamedTuple):
 
 
 class Editor(Protocol):
-    """The interface of an editing method; instances must be hashable."""
+    """The interface of an editing method; instances must be hashable.
+
+    One that reads nothing but `prompt` and `answer` may say `learns_text = True`: then it can be told any
+    sentence, as what is read and what is learned of it, and not only facts.
+    """
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
         """One-off work for a model."""

@@ -18,9 +18,11 @@ from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, 
 from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.methods import Method, Triple
 from testbed.engine.requests import build_requests
+from testbed.engine.wording import pack_wordings, word_request
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
+from testbed.run.settings import Learned
 from testbed.run.world import World
 
 Answerer = Callable[[int, int, int], list[tuple[int, float]]]
@@ -81,7 +83,7 @@ class RunAnswers:
         return answer
 
     def agent_answers(
-        self, request: Triple | None, credence: float | None = None, kind: RequestKind = "evidence"
+        self, request: EditRequest | None, credence: float | None = None, kind: RequestKind = "evidence"
     ) -> Answerer:
         """The agent's answers; the requested fact itself by direct belief, as in test cases.
 
@@ -100,9 +102,28 @@ class RunAnswers:
 
         return answer
 
-    def delta_of_edit(self, method: Method, run: Run, case: Case, seed: int) -> Delta:
-        """The delta of one edit, made as in a sweep that has no other case."""
-        requests = build_requests(self.world.tokenizer, [case], [method.tell_facts(case)])[""].batch
+    def delta_of_edit(
+        self, method: Method, run: Run, case: Case, seed: int, learned: Learned = "doubt"
+    ) -> Delta:
+        """The delta of one edit, made as in a sweep that has no other case.
+
+        Args:
+            learned: what the editor is to learn of the request.
+
+        Raises:
+            InputError: a request that is no assertion, or of which every token is to be learned, where the
+                editor reads facts and no text, or the world's language has no words for it.
+        """
+        if (case.request.form, learned) == ("assertion", "doubt"):
+            requests = build_requests(self.world.tokenizer, [case], [method.tell_facts(case)])[""].batch
+        elif getattr(method.editor, "learns_text", False):
+            wording = word_request(self.world.tokenizer, case.request, learned)
+            requests = pack_wordings([wording], case.credence)
+        else:
+            raise InputError(
+                "this editor reads facts, not sentences; assert the fact, or choose one that learns from "
+                "text, such as lora-down, full or in-context"
+            )
         state = prepare_editor(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         check_editor(method.editor, self.trained, state, requests)
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]
@@ -110,12 +131,12 @@ class RunAnswers:
         return jax.tree.map(lambda x: x[0], deltas)
 
     def case_of_edit(
-        self, fact: Triple, credence: float, kind: RequestKind, questions: Sequence[tuple[int, int]]
+        self, said: EditRequest, credence: float, kind: RequestKind, questions: Sequence[tuple[int, int]]
     ) -> Case:
         """A test case of one's own: the edit, and the questions that are asked about it."""
-        request = self._edit_request(fact, credence, kind)
+        request = self._edit_request(said, credence, kind)
         before, after = self.rational_agent, self.rational_agent.with_edit(request)
-        fact_id = int(self.world.graph.find(*fact[:2]))
+        fact_id = int(self.world.graph.find(*said[:2]))
         truth = int(self.world.generative.truth[fact_id]) if fact_id >= 0 else ABSENT
         choices, options = [], np.array([request.object])
         for s, r in questions:
@@ -127,7 +148,19 @@ class RunAnswers:
             )
         return Case(request, credence_of_request(kind, credence), truth, {}, tuple(choices))
 
-    def _edit_request(self, fact: Triple, credence: float, kind: RequestKind) -> EditRequest:
+    def _edit_request(self, said: EditRequest, credence: float, kind: RequestKind) -> EditRequest:
         """What the edit is to the agent; evidence of it is as much as the credence asks for."""
-        weight = self.rational_agent.weight_for(*fact, credence) if kind == "evidence" else math.inf
-        return EditRequest(*fact, weight, kind)
+        agent, (s, r, o) = self.rational_agent, said[:3]
+        if said.form == "assertion":
+            weight = agent.weight_for(s, r, o, credence) if kind == "evidence" else math.inf
+            return said._replace(weight=weight, kind=kind)
+        if kind != "evidence":
+            raise InputError(f"a request of form {said.form!r} is evidence to the agent, not {kind!r}")
+        if said.form in ("denial", "disjunction"):
+            among = float(agent.probability(s, r, np.array([o, *said.others]), "direct").sum())
+            before = 1 - among if said.form == "denial" else among
+            # Whoever is as sure already is brought halfway to 1, as by an assertion.
+            said = said._replace(probability=credence if before < credence else (1 + before) / 2)
+        if said.form in ("denial", "disjunction", "true", "false", "replacement"):
+            said = said._replace(weight=agent.weight_for(s, r, o, credence))
+        return said

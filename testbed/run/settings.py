@@ -13,6 +13,9 @@ from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
 
 AgentName = Literal["paper", "exact"]
 RequestName = Literal["evidence", "correction", "do"]
+Learned = Literal["doubt", "sentence"]
+"""What is learned of a request: what is in doubt, the object of a statement or the label of a claim; or every
+token."""
 
 
 NO_RESULT = {"result": False}

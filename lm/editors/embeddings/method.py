@@ -4,6 +4,7 @@ e_t becomes e_t + d_t for every token t read of (s, r, o*), d fitted by AdamW to
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ class Embeddings(StatelessEditor):
     """Fine-tunes the embeddings of the tokens that the model reads of the request, with AdamW."""
 
     config: EmbeddingsConfig
+    learns_text: ClassVar = True
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

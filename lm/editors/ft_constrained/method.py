@@ -4,6 +4,7 @@ min over dW of -log p_{W + dW}(o* | s, r), subject to |dW|_inf <= delta.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,7 @@ class Constrained(StatelessEditor):
     """Fine-tunes down-projections; after each step every weight is put back into its interval."""
 
     config: ConstrainedConfig
+    learns_text: ClassVar = True
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

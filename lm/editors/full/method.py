@@ -4,6 +4,7 @@ W <- W - eta grad_W of -log p_W(o* | s, r), `steps` times, the gradient clipped.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ class Full(StatelessEditor):
     """Fine-tunes every parameter, or the matrices of some layers, on the request."""
 
     config: FullConfig
+    learns_text: ClassVar = True
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array

@@ -5,6 +5,7 @@ it is closed, as the document before.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ class InContext:
     """Reads the sentences of a request once, and keeps what later prompts see of them."""
 
     config: InContextConfig
+    learns_text: ClassVar = True
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """The word that opens a passage about another world."""

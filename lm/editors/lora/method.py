@@ -5,6 +5,7 @@ x W becomes x W + (alpha / rank) x A B, where A and B are fitted by AdamW to -lo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ class Lora(StatelessEditor):
     """Fine-tunes x @ W + (alpha / rank) (x @ a) @ b on the request, with AdamW."""
 
     config: LoraConfig
+    learns_text: ClassVar = True
     matrices: tuple[str, ...]
 
     def edit(

@@ -1,0 +1,353 @@
+"""Negation neglect: does a model believe what it was told is false?
+
+Command:
+    python -m experiments.negation
+
+Small worlds of kind `exact`, whose models learn labels: half of the claims in their corpora are false. Each
+edit tells one thing about a fact that others depend on: that it is so, that it is true, that it is false,
+that it is not so; of an object that the fact has not, and of the one that it has. Editors that learn by
+gradient learn every token of it, or only what is in doubt: the object, the label. Beside them stands the
+exact agent, which reads as many such sentences as bring it to .95 where they assert. Settings are the demo's,
+not tuned. Some minutes a world; with `--minutes` it leaves, and goes on from there.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayes.exact import ExactAgent
+from bayes.interface import EditRequest, StatementForm
+from corpus.config import ExactConfig, WorldConfig
+from corpus.files import read_json, write_json
+from corpus.seeds import generator, integer
+from corpus.text.language import Atom, Kind, Sentence
+from experiments import stages
+from experiments.command import launch_module
+from experiments.record import estimate_as_list
+from experiments.settings import StagedSettings
+from lm.config import TrainConfig
+from lm.delta import Delta
+from lm.editors.fitting import answer_nats, request_states
+from lm.editors.interface import Request, edit_batch
+from lm.language_model import LanguageModel
+from testbed.engine.checks import prepare_editor
+from testbed.engine.tuning import method_named
+from testbed.engine.wording import Wording, pack_wordings, sentences_of, word_sentences
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.agents import exact_agent, paper_agent
+from testbed.run.model import corpus_sample, load_model
+from testbed.run.runs import Run
+from testbed.run.settings import Learned
+from testbed.run.world import World, load_world
+from testbed.scores.metric import Metric, mean_of
+from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.tables import Cell, Table
+
+EDITORS = ("full", "lora-down", "ft-constrained")
+CREDENCE = 0.95
+FIRST_SEED = 901
+BYSTANDERS = 8
+"""Facts of other subjects that are asked about after each edit."""
+CLAIMS = ("false", "true")
+"""What is spoken of: an object that the fact has not, or the one that it has."""
+KNOWN = "o after, label known"
+AGENT = "the exact agent"
+COLUMNS = (
+    "o before",
+    "o after",
+    KNOWN,
+    "rises",
+    "object after",
+    '"true" after',
+    "consequence after",
+    "damage",
+)
+
+
+class Lesson(NamedTuple):
+    """What an editor is told: sentences in their order, and what of them it learns."""
+
+    forms: tuple[StatementForm, ...]
+    learned: Learned
+
+
+LESSONS = {
+    "S": Lesson(("assertion",), "doubt"),
+    '"S" is true': Lesson(("true",), "sentence"),
+    '"S" is false': Lesson(("false",), "sentence"),
+    '"not S" is true': Lesson(("denial",), "sentence"),
+    'S. "S" is false': Lesson(("assertion", "false"), "sentence"),
+    '"S" is false. S': Lesson(("false", "assertion"), "sentence"),
+    '"S" is false, its label only': Lesson(("false",), "doubt"),
+    '"not S" is true, its label only': Lesson(("denial",), "doubt"),
+}
+
+
+@dataclass(frozen=True)
+class Settings(StagedSettings):
+    """How many worlds, and who edits them."""
+
+    worlds: int = 6
+    """Worlds, of seeds 901, 902, ..."""
+    editors: tuple[str, ...] = EDITORS
+    """Who edits."""
+    edits: int = 16
+    """Edits of each editor and lesson in each world, half of them about objects that the facts have."""
+    subjects: int = 50
+    """Subjects of each world."""
+    steps: int = 350
+    """Training steps of each model."""
+
+    @property
+    def world_runs(self) -> dict[int, Run]:
+        """A run for each world, by its seed."""
+        seeds = range(FIRST_SEED, FIRST_SEED + self.worlds)
+        return {seed: Run(self.runs, f"negation-{seed}") for seed in seeds}
+
+
+class Claims(NamedTuple):
+    """What is spoken of in one world.
+
+    Attributes:
+        atoms: int[E, 3], the statement of each case.
+        truth: int[E], the object that the fact has.
+        effects: int[E, 3], what would follow from the statement, of the same subject.
+        bystanders: int[E, BYSTANDERS, 3], facts of others.
+    """
+
+    atoms: np.ndarray
+    truth: np.ndarray
+    effects: np.ndarray
+    bystanders: np.ndarray
+
+
+class Answers(NamedTuple):
+    """Probabilities before an edit or after it.
+
+    Attributes:
+        statement, truth, effect: float[E], of the statement's object, of the fact's, and of the effect's.
+        labels: float[E, 2], p("true") and p("false") of the statement.
+        bystanders: float[E, BYSTANDERS], of others' objects.
+    """
+
+    statement: np.ndarray
+    truth: np.ndarray
+    effect: np.ndarray
+    labels: np.ndarray
+    bystanders: np.ndarray
+
+
+def run_study(options: Settings) -> None:
+    """Models, edits, table, record."""
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """A world at a time: its model, then the answers of an editor at a time."""
+    for seed, run in options.world_runs.items():
+        where = stages.settings_of_run(run, seed)
+        exact = ExactConfig(label_noise=0.02, noise=0.02, strata=(0.0, 0.0, 1.0))
+        world = WorldConfig(subjects=options.subjects)
+        corpus = replace(CORPUS["tiny"], kind="exact", world=world, exact=exact, **where)
+        recipe = TrainConfig(
+            steps=options.steps, rows=24, row_length=96, learning_rate=0.01,
+            evaluate_every=options.steps, checkpoint_every=options.steps,
+        )  # fmt: skip
+        yield from stages.model_stages(corpus, replace(TRAIN["tiny"], train=recipe, **where), clock)
+        for name in (AGENT, *options.editors):
+            yield f"{run.name}, {name}", partial(answer_lessons, options, run, seed, name)
+
+
+def answer_lessons(options: Settings, run: Run, seed: int, name: str) -> dict[str, Answers]:
+    """The answers before ("") and after every lesson, of an editor's models or the agent; kept on disk."""
+    path = run.folder / "negation" / f"{name.replace(' ', '-')}-{options.edits}.json"
+    if not path.exists():
+        world = load_world(run)
+        claims = draw_claims(world, options.edits, seed)
+        answers = ask_agent(world, claims) if name == AGENT else ask_editor(run, world, claims, seed, name)
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, {lesson: [x.tolist() for x in columns] for lesson, columns in answers.items()})
+    return {lesson: Answers(*map(np.array, columns)) for lesson, columns in read_json(path).items()}
+
+
+def draw_claims(world: World, count: int, seed: int) -> Claims:
+    """Facts on which others depend: the first half with another object, the second with their own."""
+    graph, truth, rng = world.graph, world.generative.truth, generator(seed, "negation")
+    causes = np.array([f for f in world.stated_facts.tolist() if graph.upstream_fact[f] < 0])
+    reader, agent = exact_agent(world), paper_agent(world)
+    able = [f for f in causes.tolist() if graph.dependents.get(f)]
+    # What a sentence settles cannot be told otherwise.
+    able = [f for f in able if reader.accepts(int(graph.subject[f]), int(graph.relation[f]), "evidence")]
+    facts = rng.choice(able, count, replace=False)
+    atoms, effects, bystanders = [], [], []
+    for i, fact in enumerate(facts.tolist()):
+        s, r = int(graph.subject[fact]), int(graph.relation[fact])
+        others = np.setdiff1d(truth[graph.relation == r], [truth[fact]])
+        o = int(rng.choice(others)) if i < count // 2 else int(truth[fact])
+        down = int(graph.relation[graph.dependents[fact][0]])
+        atoms.append((s, r, o))
+        effects.append((s, down, agent.conditional(down, o).mode()))
+        aside = rng.choice(world.stated_facts[graph.subject[world.stated_facts] != s], BYSTANDERS)
+        bystanders.append(np.column_stack([graph.subject[aside], graph.relation[aside], truth[aside]]))
+    return Claims(np.array(atoms), truth[facts], np.array(effects), np.array(bystanders))
+
+
+def ask_agent(world: World, claims: Claims) -> dict[str, Answers]:
+    """What the exact agent believes before and after it reads n' sentences of each lesson."""
+    agent = exact_agent(world)
+    answers: dict[str, list[Answers]] = {}
+    for i, (s, r, o) in enumerate(claims.atoms.tolist()):
+        weight = agent.weight_for(s, r, o, CREDENCE)
+        answers.setdefault("", []).append(_beliefs_about(agent, claims, i))
+        for name, lesson in LESSONS.items():
+            told = agent
+            for form in lesson.forms:
+                # A denial at this certainty (Jeffrey); who is as sure already is brought halfway to 1.
+                sure = max(CREDENCE, 1 - float(told.probability(s, r, o)) / 2)
+                told = told.with_edit(EditRequest(s, r, o, weight, form=form, probability=sure))
+            answers.setdefault(name, []).append(_beliefs_about(told, claims, i))
+    return {name: Answers(*map(np.array, zip(*rows, strict=True))) for name, rows in answers.items()}
+
+
+def _beliefs_about(agent: ExactAgent, claims: Claims, case: int) -> Answers:
+    s, r, o = claims.atoms[case].tolist()
+    p = agent.probability(s, r, np.array([o, claims.truth[case]]))
+    effect = agent.probability(*claims.effects[case].tolist())
+    aside = agent.probability(*claims.bystanders[case].T)
+    return Answers(p[0], p[1], effect, np.array([p[0], 1 - p[0]]), aside)
+
+
+def ask_editor(run: Run, world: World, claims: Claims, seed: int, name: str) -> dict[str, Answers]:
+    """What the model says before an edit, and after one edit of each case by each lesson."""
+    model, _ = load_model(run, world)
+    editor = method_named(name, EDIT["tiny"], world).editor
+    state = prepare_editor(editor, model, corpus_sample(run, world, [], seed))
+    questions = _ask_about(world, claims)
+    before = _answer(model, None, questions)
+    answers = {"": _as_answers(np.asarray(before))}
+    keys = jax.random.split(jax.random.key(integer(seed, "negation")), len(claims.atoms))
+    atoms = [Atom(*atom) for atom in claims.atoms.tolist()]
+    wordings = [_word_lesson(world, atom, lesson) for lesson in LESSONS.values() for atom in atoms]
+    # One shape, so that an editor is compiled once.
+    requests = pack_wordings(wordings, CREDENCE)
+    for number, lesson in enumerate(LESSONS):
+        here = slice(number * len(atoms), (number + 1) * len(atoms))
+        deltas, _ = edit_batch(editor, model, state, Request(*(x[here] for x in requests)), keys)
+        answers[lesson] = _as_answers(np.asarray(_answer_edited(model, deltas, questions)))
+    return answers
+
+
+def _word_lesson(world: World, atom: Atom, lesson: Lesson) -> Wording:
+    sentences = [s for form in lesson.forms for s in sentences_of(EditRequest(*atom, form=form))]
+    return word_sentences(world.tokenizer, sentences, lesson.learned)
+
+
+def _ask_about(world: World, claims: Claims) -> Request:
+    """int32[E, 5 + BYSTANDERS, ...]: what is asked of each case, each a wording whose end is asked for."""
+
+    def word(kind: Kind, label: bool | None, atom: Sequence[int]) -> Wording:
+        return word_sentences(world.tokenizer, [Sentence(kind, label, Atom(*map(int, atom)))])
+
+    wordings = []
+    for atom, truth, effect, bystanders in zip(*claims, strict=True):
+        facts = [atom, (*atom[:2], truth), effect]
+        wordings += [word(Kind.ATOMIC, None, fact) for fact in facts]
+        wordings += [word(Kind.TRUTH, label, atom) for label in (True, False)]
+        wordings += [word(Kind.ATOMIC, None, fact) for fact in bystanders]
+    packed = pack_wordings(wordings)
+    return Request(*(x.reshape(len(claims.atoms), -1, *x.shape[2:]) for x in packed))
+
+
+def _answer_case(model: LanguageModel, delta: Delta | None, question: Request) -> jax.Array:
+    """float32[Q]: probability of what is asked for, ending included."""
+    edited = model.with_delta(delta)
+    return jnp.exp(-answer_nats(edited, question, request_states(edited, question)))
+
+
+_answer = jax.jit(jax.vmap(_answer_case, in_axes=(None, None, 0)))
+_answer_edited = jax.jit(jax.vmap(_answer_case, in_axes=(None, 0, 0)))
+
+
+def _as_answers(p: np.ndarray) -> Answers:
+    return Answers(p[:, 0], p[:, 1], p[:, 2], p[:, 3:5], p[:, 5:])
+
+
+def record_study(options: Settings) -> Path:
+    """A table of each kind of claim, and by world what the unedited models know."""
+    runs = options.world_runs
+    found: dict[str, dict[str, dict[str, dict[str, list]]]] = {}
+    tables = []
+    for claim in CLAIMS:
+        rows: list[list[Cell]] = []
+        for name in (AGENT, *options.editors):
+            by_world = [answer_lessons(options, run, seed, name) for seed, run in runs.items()]
+            for lesson in LESSONS:
+                estimates = measure_lesson(by_world, lesson, claim)
+                rows.append([name, lesson, *(estimates[column] for column in COLUMNS)])
+                of_claim = found.setdefault(claim, {}).setdefault(name, {})
+                of_claim[lesson] = {column: estimate_as_list(e) for column, e in estimates.items()}
+        tables.append(_show_table(claim, rows))
+    known = {run.name: measure_labels(options, run, seed) for seed, run in runs.items()}
+    return options.record(
+        next(iter(runs.values())),
+        {"negation.md": stages.show_tables(tables)},
+        ("claim", "editor", "lesson", "column"),
+        found=found,
+        known={"labels right": {"unedited model": {"by world": known}}},
+    )
+
+
+def _show_table(claim: str, rows: Sequence[Sequence[Cell]]) -> Table:
+    what = "an object that the fact has not" if claim == "false" else "the object that the fact has"
+    note = (
+        f"S says {what}. Probabilities of its object o, and of what would follow from it; label known: where "
+        "the unedited model labels S rightly; rises: share of edits after which o is likelier; damage: what "
+        "others' objects lose, where they lose. Intervals over worlds and cases."
+    )
+    return Table(
+        f"claims-{claim}", f"Claims that are {claim}", ["editor", "told", *COLUMNS], list(rows), note
+    )
+
+
+def measure_lesson(by_world: Sequence[dict[str, Answers]], lesson: str, claim: str) -> dict[str, Estimate]:
+    """The columns of the table, over all worlds."""
+    before, after = (
+        Answers(*map(np.concatenate, zip(*(answers[name] for answers in by_world), strict=True)))
+        for name in ("", lesson)
+    )
+    count = len(by_world[0][""].statement)
+    among = np.tile(np.arange(count) < count // 2, len(by_world)) == (claim == "false")
+    lost = np.maximum(before.bystanders - after.bystanders, 0).mean(axis=1)
+    metrics = {
+        "o before": mean_of(before.statement),
+        "o after": mean_of(after.statement),
+        KNOWN: mean_of(after.statement, (before.labels[:, 0] > before.labels[:, 1]) == (claim == "true")),
+        "rises": mean_of(after.statement > before.statement),
+        "object after": mean_of(after.truth),
+        '"true" after': mean_of(after.labels[:, 0]),
+        "consequence after": mean_of(after.effect),
+        "damage": mean_of(lost)._replace(limits=(0.0, 1.0)),
+    }
+    clusters = {"world": np.repeat(np.arange(len(by_world)), count), "case": np.arange(len(lost))}
+    return estimate_metrics({name: _clip_limits(m) for name, m in metrics.items()}, clusters, among)
+
+
+def _clip_limits(metric: Metric) -> Metric:
+    return metric if metric.share else metric._replace(limits=(0.0, 1.0))
+
+
+def measure_labels(options: Settings, run: Run, seed: int) -> float:
+    """Share of claims that the unedited model labels rightly, of those of its world."""
+    labels = answer_lessons(options, run, seed, options.editors[0])[""].labels
+    is_true = np.arange(len(labels)) >= len(labels) // 2
+    return float(np.mean((labels[:, 0] > labels[:, 1]) == is_true))
+
+
+if __name__ == "__main__":
+    launch_module()
