@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, run_command, say
 from testbed.engine.catalogue import whose_options
+from testbed.engine.makers import describe_other_code
 from testbed.engine.tuning import with_tuned_settings
 from testbed.launch import launch_command
 from testbed.open_run import OpenRun
@@ -27,6 +28,8 @@ def ask(options: AskSettings) -> None:
         InputError: an unknown name or relation, or a run without a trained model.
     """
     run = OpenRun(Run(options.runs, options.run), options.agent)
+    for sentence in describe_other_code(run.run):
+        say(sentence)
     if options.structure:
         _show_structure(run.run, run.world)
     elif options.beliefs:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.console import print_table, run_command, say, show_progress
+from testbed.engine.makers import code_of_stage, describe_other_code
 from testbed.launch import launch_command
 from testbed.presets import CORPUS
 from testbed.run.lock import only_one
@@ -32,6 +33,8 @@ def build_corpus(options: CorpusSettings) -> None:
             _write_world_again(run, options)
         else:
             say(f"{run.folder} has this corpus already")
+            for sentence in describe_other_code(run):
+                say(sentence)
     _print_summary(run, options)
 
 
@@ -53,7 +56,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     corpus = compose_corpus(
         graph, model.truth, sentences, options.documents, options.tokenizer, seed, threads
     )
-    claim_stage(run, "corpus", options, made=not fresh)
+    claim_stage(run, "corpus", options, made=not fresh, code=code_of_stage("corpus"))
     if fresh:
         _save_world(run, options, graph, model, account)
     with staged_folder(run.corpus) as aside, show_progress("documents", len(corpus.documents)) as advance:

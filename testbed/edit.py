@@ -219,7 +219,7 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     from testbed.cells import Shown
     from testbed.engine.records import control_stem
     from testbed.engine.results import NoNumbersError, halves_of, read_results
-    from testbed.engine.trace import read_config
+    from testbed.engine.trace import read_config, read_notes
     from testbed.run.agents import describe_standard
     from testbed.scores.gather import FITTED_HALF, describe_missing_numbers
     from testbed.scores.metric import metrics_shown_in
@@ -244,8 +244,9 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
         except NoNumbersError as error:
             say(f"{job.name}: {error}")
             continue
-        if lost := describe_missing_numbers(job.name, results):
-            say(lost)
+        for note in (*read_notes(job.folder), describe_missing_numbers(job.name, results)):
+            if note:
+                say(note)
         summary = summarise_results(evaluation, results, job.name, controls)
         write_summary(summary, job.folder, judged_by, results.lost_edits)
         for reader in (job.name, control_reader(job.name, FITTED_HALF)):

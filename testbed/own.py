@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
+from testbed.run.watch import AT_IMPORT, watch_reads
 
 OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
 OURS = ("corpus", "bayes", "lm", "testbed")
@@ -38,12 +39,15 @@ def find_own(name: str, what: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        return getattr(importlib.import_module(module), attribute, None)
+        with watch_reads() as seen:
+            found = getattr(importlib.import_module(module), attribute, None)
+        AT_IMPORT.setdefault(module, seen)
+        return found
     except ModuleNotFoundError as error:
         raise InputError(f"{what} {name!r}: {error}") from None
     except SyntaxError as error:
         raise InputError(f"{what} {name!r}: {error.msg} ({error.filename}, line {error.lineno})") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Whatever its code does wrong, the place in it is what its author needs.
         steps = traceback.extract_tb(error.__traceback__)
         its = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]

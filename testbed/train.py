@@ -72,6 +72,7 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     from lm.cluster import require_same
     from lm.mesh import make_mesh
     from lm.training import abstract_state, start_training
+    from testbed.engine.makers import code_of_stage, describe_other_code
     from testbed.run.trainer import Trainer, kind_name, seconds_to
 
     config, model = options.train, options.model
@@ -81,9 +82,10 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     mine = replace(options, cluster=ClusterConfig(), runs=Path())
     require_same(f"{mine} {folder_digest(run.corpus)} {newest and newest.name}")
     if jax.process_index() == 0:
-        claim_stage(
-            run, "train", options, made=newest is not None, inputs={"corpus": folder_digest(run.corpus)}
-        )
+        inputs, code = {"corpus": folder_digest(run.corpus)}, code_of_stage("train")
+        claim_stage(run, "train", options, newest is not None, inputs, code)
+        for sentence in describe_other_code(run):
+            say(sentence)
 
     vocabulary = world.tokenizer.vocabulary
     _require_memory(4 * COPIES * model.parameters(vocabulary) / mesh.size)

@@ -45,6 +45,10 @@ def verify(options: VerifySettings) -> None:
     wrong = {part: wrong_with(part) for part in parts_of(run)}
     rows = [(part.path.relative_to(run.folder), "DAMAGED" if why else "whole") for part, why in wrong.items()]
     print_table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
+    from testbed.engine.makers import describe_other_code
+
+    for sentence in describe_other_code(run):
+        say(sentence)
     damaged = [(part, why) for part, why in wrong.items() if why]
     for part, why in damaged:
         say(f"{why}; this makes it again:\n  {_mending_command(run, part)}")

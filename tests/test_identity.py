@@ -15,6 +15,7 @@ from testbed.engine.catalogue import default_configurations, editor_entries
 from testbed.engine.controls import RetrainConfig
 from testbed.engine.controls.retrain import Retrain
 from testbed.engine.identity import PROJECT, code_of, method_identity, modules_of
+from testbed.engine.makers import MAKERS, code_of_stage
 from testbed.engine.tuning import method_named
 from testbed.run.runs import Run
 from testbed.run.settings import as_plain_data
@@ -239,3 +240,11 @@ def test_training_again_has_one_identity_in_every_run(tmp_path):
     assert (
         as_plain_data(first) == as_plain_data(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}
     )
+
+
+def test_a_changed_forward_pass_or_sampler_is_other_code(project):
+    before = {stage: code_of_stage(stage) for stage in MAKERS}
+    changed(project / "lm" / "model.py", "mean_square + self.epsilon", "mean_square - self.epsilon")
+    forget()
+    assert code_of_stage("train") != before["train"]
+    assert code_of_stage("corpus") == before["corpus"]

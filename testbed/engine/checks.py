@@ -1,5 +1,6 @@
 """What an editor prepares and returns, looked at once, so that a mistake in it becomes a message."""
 
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,8 @@ import jax
 import numpy as np
 
 from corpus.errors import InputError
-from lm.delta import MATRICES, PARTS, Codebook, LowRank, Prefix, Rows, block_of
+from lm.cache import Cache
+from lm.delta import MATRICES, PARTS, Codebook, Delta, LowRank, Prefix, Rows, block_of
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
 from lm.memory import Memory
@@ -72,8 +74,28 @@ def check_edit(editor: Editor, model: LanguageModel, returned: Any) -> None:
     for name in ("steps", "forward", "backward"):
         if np.shape(getattr(info, name)) != ():
             _refuse(editor, "edit", f"info.{name} has shape {np.shape(getattr(info, name))}; give one number")
+        if np.result_type(getattr(info, name)).kind not in "iu":
+            kind = np.result_type(getattr(info, name))
+            _refuse(editor, "edit", f"info.{name} is of type {kind}; give a whole number")
     if len(np.shape(info.loss)) != 1:
         _refuse(editor, "edit", f"info.loss has shape {np.shape(info.loss)}; give [steps]")
+
+
+def check_values(editor: Editor, model: LanguageModel, deltas: Delta, info: Info) -> None:
+    """Refuse numbers that no edit can have: tokens that are none, work that is less than nothing.
+
+    Args:
+        deltas, info: of one edit or of several.
+
+    Raises:
+        InputError: names the editor and the number.
+    """
+    most = int(np.max(deltas["embedding"].tokens, initial=-1)) if "embedding" in deltas else -1
+    if most >= model.vocabulary:
+        _refuse(editor, "edit", f"delta['embedding'] names the token {most} of {model.vocabulary}, from 0 on")
+    for name in ("steps", "forward", "backward"):
+        if int(np.min(getattr(info, name), initial=0)) < 0:
+            _refuse(editor, "edit", f"info.{name} is {int(np.min(getattr(info, name)))}; it counts work")
 
 
 @contextmanager
@@ -84,7 +106,7 @@ def errors_attributed_to(editor: Editor, what: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         # What is raised inside a compiled program arrives without its place.
         error = getattr(editor, "failures", [])[-1:] or [raised]
         if isinstance(error[0], InputError):
@@ -95,8 +117,11 @@ def errors_attributed_to(editor: Editor, what: str) -> Iterator[None]:
         steps = traceback.extract_tb(error[0].__traceback__)
         own_steps = [step for step in steps if Path(step.filename).stem == module.rpartition(".")[2]]
         at = (own_steps or steps)[-1]
+        # What a program called back arrives as text with a traceback, whose last line says why.
+        inside = re.findall(r"^\w*(?:Error|Exception|Exit)\b.*$", str(error[0]), re.MULTILINE)
         message = str(error[0]).partition("\n")[0]
-        why = f"{type(error[0]).__name__}: {message} ({at.filename}, line {at.lineno})"
+        said = inside[-1] if inside and "Traceback" in message else f"{type(error[0]).__name__}: {message}"
+        why = f"{said} ({at.filename}, line {at.lineno})"
         raise InputError(f"editor {path_of(author)}, in {what}: {why}") from error[0]
 
 
@@ -119,10 +144,22 @@ def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
         wrong = wrong or _fault_of_arrays(part, Memory, {"keys": (np.shape(part.values)[1], None)})
         return wrong or _fault_of_arrays(part, Memory, {"before": (None,)})
     if name == "prefix":
-        return "" if isinstance(part, Prefix) else f"is {_kind_name(part)}; make it a Prefix"
+        return _fault_of_prefix(part, model)
     if name == "shift":
         return _fault_of_shape(part, (layers, 1, 1, width))
     return _fault_of_weights(part, model.params, "")
+
+
+def _fault_of_prefix(part: Any, model: LanguageModel) -> str:
+    config = model.config
+    if not isinstance(part, Prefix):
+        return f"is {_kind_name(part)}; make it a Prefix(cache, start)"
+    if np.shape(part.start) != ():
+        return f".start has shape {np.shape(part.start)}; give one number"
+    heads = (config.layers, 1, config.kv_heads, None, config.head_width)
+    sizes = {"key": heads, "value": heads, "positions": (1, None), "real": (1, None)}
+    wrong = _fault_of_arrays(part.cache, Cache, sizes)
+    return f".cache {wrong}" if wrong else ""
 
 
 def _fault_of_arrays(part: Any, kind: type, sizes: dict[str, tuple[int | None, ...]]) -> str:

@@ -10,14 +10,17 @@ say how an editor is offered and tried, not what it does.
 import ast
 import hashlib
 import json
+import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from corpus.errors import InputError
+from corpus.files import hash_content, hash_file
 from testbed.engine.syntax import describe_code, is_for_types
 from testbed.own import OURS
 from testbed.run.settings import as_plain_data
@@ -37,14 +40,46 @@ def method_identity(method: "Method") -> dict[str, Any]:
         editor: the path of its class, or of the user's class or function that it calls; settings: fields of
         that, nested, without those that are marked `field(metadata={"result": False})`; facts: the function
         that says what it is told; caller: the path of the editor's class, where it calls a user's own;
-        code: of all their modules.
+        code: of all their modules; reads: hashes of the data that it says it reads, if any, by name.
+
+    Raises:
+        InputError: such data is not there.
     """
     author = method.author or method.editor
     settings = {} if isinstance(author, FunctionType) else as_plain_data(author)
-    parts = {"editor": path_of(author), "settings": settings, "facts": path_of(method.facts_told)}
+    parts: dict[str, Any] = {
+        "editor": path_of(author),
+        "settings": settings,
+        "facts": path_of(method.facts_told),
+    }
     if method.author:
         parts["caller"] = path_of(method.editor)
+    if names := getattr(author, "reads", ()):
+        parts["reads"] = hash_reads(path_of(author), names)
     return parts | {"code": code_of_method(parts)}
+
+
+def hash_reads(editor: str, names: Iterable[str]) -> dict[str, str]:
+    """Hashes of what an editor reads: files beside its module, and variables of the environment, as $NAME.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    hashes = {}
+    for name, path in paths_of_reads(editor, names).items():
+        if name.startswith("$"):
+            hashes[name] = hash_content(os.environ.get(name[1:]))
+        elif path.is_file():
+            hashes[name] = hash_file(path)
+        else:
+            raise InputError(f"editor {editor} says that it reads {name}, and {path} is no file")
+    return hashes
+
+
+def paths_of_reads(editor: str, names: Iterable[str]) -> dict[str, Path]:
+    """Where files lie that an editor says it reads."""
+    source = _source_file(editor.partition(":")[0])
+    return {name: (source.parent if source else Path()).absolute() / name for name in names}
 
 
 def path_of(thing: Any) -> str:

@@ -93,7 +93,7 @@ class Columns:
             "kind": text, "weight": real, "credence": real,
             **{name: _TYPES[kind] for name, kind in self.facets.items()},
             **dict.fromkeys(("cluster", "position", "steps", "forward", "backward"), integer),
-            "seconds": real, "loss": pa.list_(pa.float32()),
+            "seconds": real, "loss": pa.list_(pa.float32()), "fault": text,
         }  # fmt: skip
         question_columns = {"case": integer, "role": text, "group": text}
         choices = {
@@ -188,8 +188,19 @@ def rows_of_cases(
             | {name: case.facets[name] for name in columns.facets}
             | {name: getattr(how, name)[i] for name in ("case", "cluster", "position", "seconds")}
             | {name: getattr(how.info, name)[i] for name in ("steps", "forward", "backward", "loss")}
+            | {"fault": ""}
         )  # fmt: skip
+    without = cases_without_numbers(rows)
+    for row in rows["cases"]:
+        row["fault"] = "the model it edited answers with what is no number" if row["case"] in without else ""
     return rows
+
+
+def cases_without_numbers(rows: Rows) -> set[int]:
+    """The cases after which the model answers some question with what is no number."""
+    choices = ((row, (*row["lm_after"], *row["lm_open_after"])) for row in rows["choices"])
+    claims = ((row, [row[f"{word}_after"] for word in WORDS]) for row in rows["claims"])
+    return {row["case"] for row, answers in (*choices, *claims) if not np.isfinite(answers).all()}
 
 
 def passage_rows(

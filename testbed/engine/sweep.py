@@ -16,6 +16,7 @@ from lm.editors.interface import CorpusSample, Info
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import check_editor, prepare_editor
+from testbed.engine.house import Guest, how_far_apart
 from testbed.engine.methods import Method
 from testbed.engine.plan import (
     PLAN,
@@ -33,6 +34,7 @@ from testbed.engine.records import (
     Circumstances,
     Columns,
     Rows,
+    cases_without_numbers,
     concatenate_rows,
     control_stem,
     merge_tables,
@@ -42,6 +44,7 @@ from testbed.engine.records import (
     write_rows,
 )
 from testbed.engine.requests import build_requests
+from testbed.engine.trace import add_notes
 from testbed.engine.worker import Worker
 from testbed.protocol import Case, names_of_controls
 from testbed.run.lock import ALL, Shard, shard_from
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
     from testbed.settings import EditSettings
 
 ROUNDS_BETWEEN_SAVES = 25
+SHORT, LONG = 5.0, 60.0
+"""Seconds: a preparation that is made twice, and edits of which only one is."""
 
 
 class Bench:
@@ -110,10 +115,17 @@ class Bench:
         beliefs = [method.tell_facts(case) for case in questions.cases]
         requests = build_requests(questions.tokenizer, questions.cases, beliefs)
         first_request = requests[""].of_edits(first)
-        began = time.perf_counter()
-        state = prepare_editor(method.editor, questions.model, sample)
-        seconds = time.perf_counter() - began
-        check_editor(method.editor, questions.model, state, first_request)
+        guest, notes = Guest(method, questions.model), []
+        with guest.watch():
+            began = time.perf_counter()
+            state = prepare_editor(method.editor, questions.model, sample)
+            seconds = time.perf_counter() - began
+        with guest.watch():
+            check_editor(method.editor, questions.model, state, first_request)
+            if not guest.is_ours and seconds < SHORT:
+                again = prepare_editor(method.editor, questions.model, sample)
+                if apart := how_far_apart(state, again):
+                    notes.append(f"{guest.path} prepares another thing each time (by up to {apart:.2g})")
         worker = Worker(questions, method, state, requests, settings.seed)
         if not (folder / PLAN).exists():
             estimate = worker.estimate_edit(first, settings.sequence // settings.batch)
@@ -125,7 +137,9 @@ class Bench:
         if finished:
             advance(finished)
         told = [method.facts_besides_request(case) for case in questions.cases]
-        Sweep(worker, plan, folder, self.columns, told).edit_chunks(pending, seconds, advance)
+        sweep = Sweep(worker, plan, folder, self.columns, told, guest)
+        sweep.edit_chunks(pending, seconds, advance)
+        add_notes(folder, [*notes, *sweep.notes, *guest.describe_reads()])
 
 
 class Sweep:
@@ -135,6 +149,7 @@ class Sweep:
         folder: where cost.json is written, and parts below it.
         columns: of these tables.
         told: of each case, see `rows_of_cases`.
+        guest: the editor, and what is looked at while it works.
     """
 
     def __init__(
@@ -144,7 +159,9 @@ class Sweep:
         folder: Path,
         columns: Columns,
         told: Sequence[Collection[tuple[int, int]]],
+        guest: Guest,
     ) -> None:
+        self.guest, self.notes = guest, list[str]()
         self.worker, self.plan, self.folder, self.columns = worker, plan, folder, columns
         self.questions, self.parts, self.told = worker.questions, folder / "parts", told
 
@@ -165,13 +182,41 @@ class Sweep:
             write_json_once(cost, figures | {"prepare_seconds": prepare_seconds})
         for chunk in chunks:
             if plan.sequence > plan.batch:
-                self._edit_in_sequence(chunk, advance)
+                with self.guest.watch():
+                    if chunk is chunks[0]:
+                        self._repeat_edits(chunk.cases[:, : plan.batch], chunk.control)
+                    self._edit_in_sequence(chunk, advance)
                 continue
-            outcome = self.worker.edit_independently(chunk.cases, chunk.control)
-            rows = self._rows_of_edits(chunk, chunk.cases, 0, *outcome)
+            with self.guest.watch():
+                outcome = self.worker.edit_independently(chunk.cases, chunk.control)
+                if chunk is chunks[0]:
+                    self._repeat_edits(chunk.cases, chunk.control, outcome)
+                rows = self._rows_of_edits(chunk, chunk.cases, 0, *outcome)
             for stem in chunk.stems:
                 write_rows(rows, self.parts, self.columns, stem)
             advance(len(rows["cases"]))
+
+    def _repeat_edits(
+        self, which: np.ndarray, control: str, outcome: tuple[Delta, Info, float] | None = None
+    ) -> None:
+        """Make some edits a second time, one alone where several take long; a note tells where they differ.
+
+        Args:
+            outcome: of the first time, if there was one.
+        """
+        worker = self.worker
+        deltas, info, seconds = outcome or worker.edit_independently(which, control)
+        if seconds * which.size > LONG and self.questions.mesh.size == 1:
+            which = which[:1]
+            deltas, info, _ = worker.edit_independently(which, control)
+        again = worker.edit_independently(which, control)[:2]
+        name = self.guest.path
+        if apart := how_far_apart((deltas, info), again):
+            self.notes.append(f"{name} makes another edit of the same request (by up to {apart:.2g})")
+        if not self.guest.is_ours and not worker.is_traced_alike(which):
+            self.notes.append(
+                f"{name} is another program each time it is traced: it draws or counts outside JAX"
+            )
 
     def _edit_in_sequence(self, chunk: Chunk, advance: Callable[..., None]) -> None:
         """A chunk of sequences, each edit on top of those before it; saved every few rounds."""
@@ -223,6 +268,8 @@ class Sweep:
         texts = questions.texts_before(which), questions.texts_after(deltas, which)
         told = [self.told[k] for k in number]
         rows = rows_of_cases(cases, before, after, how, questions.names, self.columns, told)
+        for place, fault in describe_faults(rows, deltas, info, size).items():
+            rows["cases"][place]["fault"] = fault
         rows["passages"] = passage_rows(questions.tokenizer, questions.reader, cases, number, *texts)
         return rows
 
@@ -242,6 +289,31 @@ class Sweep:
 
     def _carried_file(self, stem: str) -> Path:
         return self.parts / f"{stem}carried.safetensors"
+
+
+def describe_faults(rows: Rows, deltas: Delta, info: Info, size: int) -> dict[int, str]:
+    """What is the first that is no number in edits after which the model has none, by place among the rows.
+
+    Args:
+        rows: of edits of `size` cases each, in the order of the deltas.
+    """
+    without = cases_without_numbers(rows)
+    faults: dict[int, str] = {}
+    if not without:
+        return faults
+    parts = {
+        f"delta{jax.tree_util.keystr(path)}": x for path, x in jax.tree_util.tree_leaves_with_path(deltas)
+    }
+    finite = {
+        name: np.asarray(jax.numpy.isfinite(x).reshape(len(x), -1).all(1))
+        for name, x in ({"its own loss": info.loss} | parts).items()
+        if len(x) and jax.numpy.issubdtype(x.dtype, jax.numpy.floating)
+    }
+    for place, row in enumerate(rows["cases"]):
+        wrong = [name for name, is_finite in finite.items() if not is_finite[place // size]]
+        if row["case"] in without and wrong:
+            faults[place] = f"{' and '.join(wrong)} {'are' if wrong[1:] else 'is'} no number"
+    return faults
 
 
 def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import hash_content, read_json
-from testbed.engine.identity import code_of, code_of_method
+from corpus.files import hash_content, read_json, write_json
+from testbed.engine.identity import code_of, code_of_method, hash_reads
 from testbed.engine.records import is_complete, is_written
 from testbed.own import plain_name
 from testbed.run.runs import Run, finished_training, folder_digest
 
-CONFIG = "config.json"
+CONFIG, NOTES = "config.json", "notes.json"
 AGENTS, SWEEP = "testbed.run.agents", "testbed.engine.sweep"
 """Who believes, and what puts questions to a model and writes down its answers."""
 _KNOWN = {"inputs", "settings", "editor", "method", "code", "standard", "controls"}
@@ -84,14 +84,21 @@ def stale_parts(config: dict[str, Any], cases_from: str) -> list[str]:
 
     An editor whose module cannot be found from here is taken as it was.
     """
-    now = code_of_cases(cases_from)
+    now: dict[str, Any] = {**code_of_cases(cases_from)}
     then = config["code"] | {"editor": config["method"]["code"]}
     try:
         now["editor"] = code_of_method(config["method"])
     except ValueError:
         now["editor"] = then["editor"]
+    if reads := config["method"].get("reads"):
+        then["reads"] = reads
+        try:
+            now["reads"] = hash_reads(config["method"]["editor"], reads)
+        except InputError:
+            now["reads"] = {}
     names = {
         "editor": "the editor",
+        "reads": "what the editor reads",
         "cases": "the cases",
         "agents": "the agents",
         "asking": "how it is asked",
@@ -117,6 +124,18 @@ def why_left_out(run: Run, config: dict[str, Any], cases_from: str) -> str:
         return ""
     what = f"{', '.join(other)} it was made from is not there"
     return f"was made from another run and is left out: {what}; edit again"
+
+
+def add_notes(folder: Path, notes: Iterable[str]) -> None:
+    """Keep what is to be told of some edits, beside what was kept of them before."""
+    known = read_notes(folder)
+    if new := [note for note in notes if note not in known]:
+        write_json(folder / NOTES, {"notes": [*known, *new]})
+
+
+def read_notes(folder: Path) -> list[str]:
+    """What is to be told of some edits; mostly nothing."""
+    return list(read_json(folder / NOTES)["notes"]) if (folder / NOTES).exists() else []
 
 
 def check_tuned_apart(configs: Iterable[Mapping[str, Any]]) -> None:

@@ -14,7 +14,8 @@ from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
 from lm.mesh import over_data
-from testbed.engine.checks import errors_attributed_to
+from testbed.engine.checks import check_values, errors_attributed_to
+from testbed.engine.house import is_traced_alike
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.requests import Requests
@@ -108,6 +109,10 @@ class Worker:
         """Shapes and types of the delta of one edit."""
         return edit_once.eval_shape(self.editor, *self._single_edit_arguments(which))[0]
 
+    def is_traced_alike(self, which: np.ndarray) -> bool:
+        """Whether the first of these edits is the same program each time it is traced."""
+        return is_traced_alike(self.editor, *self._single_edit_arguments(which))
+
     def cost_per_case(self, which: np.ndarray) -> dict[str, float]:
         """What each of these cases takes: arithmetic as the program has it, and memory as it was compiled."""
         return {
@@ -170,4 +175,6 @@ class Worker:
         began = time.perf_counter()
         with errors_attributed_to(self.method.editor, "edit"):
             deltas, info = jax.block_until_ready(program(*arguments))
+        if name == "independent":
+            check_values(self.method.editor, self.model, deltas, info)
         return deltas, info, (time.perf_counter() - began) / which.size

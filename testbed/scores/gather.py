@@ -27,6 +27,7 @@ from testbed.engine.trace import (
     check_tuned_apart,
     finished_edits,
     read_config,
+    read_notes,
     unfinished_edits,
     why_incomplete,
     why_left_out,
@@ -61,6 +62,7 @@ class EditorResults(NamedTuple):
         cost: what one edit takes, and the preparation once, see COSTS; what is not known is absent.
         seed: the least of the seeds, for the permutation tests.
         made_by: versions, device and flags that the edits were made with, in words, each once.
+        notes: what was noticed while they were made: edits that differ when made again, data that is read.
     """
 
     name: str
@@ -75,6 +77,7 @@ class EditorResults(NamedTuple):
     cost: dict[str, float]
     seed: int
     made_by: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     @property
     def missing_numbers(self) -> str:
@@ -253,6 +256,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         cost=_leave_known(_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group])),
         seed=min(one.seed for one in group),
         made_by=list(dict.fromkeys(describe_circumstances(one.config) for one in group)),
+        notes=list(dict.fromkeys(note for one in group for note in read_notes(one.folder))),
     )
 
 

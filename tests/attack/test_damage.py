@@ -8,10 +8,11 @@ import subprocess
 
 import pytest
 
-from corpus.files import CHECKSUMS
-from testbed import corpus, edit, report, train, verify
+from corpus.files import CHECKSUMS, read_record, write_record
+from testbed import ask, corpus, edit, report, train, verify
 from testbed.advice import command_for
 from testbed.run.runs import Run
+from testbed.run.world import load_world
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, assert_same_training, at, complaint, copied
 
 DAMAGES = 200
@@ -232,3 +233,27 @@ def test_a_search_for_an_editor_of_ones_own_is_advised_by_its_name(built, tmp_pa
     (runs / "x" / "tuned" / "hase" / "some.module.MyEditor.json").write_text("{}", encoding="utf-8")
     assert verify.main(at(runs)) == 2
     assert "python -m testbed.tune some.module:MyEditor --run x" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("stage", "what"), [("corpus", "the corpus"), ("train", "the model")])
+def test_whatever_reads_what_other_code_made_says_so(stage, what, finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    commands = (
+        (corpus, WORLD), (train, RECIPE), (verify, []), (ask, [question_of(runs)])
+    )  # fmt: skip
+    said = f"{what} of {runs / 'x'} was made by other code than is here"
+    for is_old in (False, True):
+        if is_old:
+            config = read_record(runs / "x" / "config.json")
+            config[stage]["code"] = "of old"
+            write_record(runs / "x" / "config.json", config)
+        for command, options in commands:
+            if command is not corpus or stage == "corpus":
+                assert command.main([*options, *at(runs)]) == 0
+                assert (said in capsys.readouterr().out) == is_old, command
+
+
+def question_of(runs):
+    world = load_world(Run(runs, "x"))
+    graph = world.graph
+    return f"{graph.entities[graph.subject[0]]} {graph.relations[graph.relation[0]]}"

@@ -1,0 +1,161 @@
+"""What a user's editor must leave as it is: this project's code, and the weights that it edits.
+
+It works in this process, so it can change both. Looked at are all that modules of this project hold, their
+functions and classes, and a hash of the weights. Not looked at: NumPy, JAX and Python themselves, what lies
+inside objects, and files, which `testbed.run.watch` sees. See docs/attack.md.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from corpus.errors import InputError
+from lm.language_model import LanguageModel
+from testbed.engine.checks import errors_attributed_to
+from testbed.engine.identity import path_of, paths_of_reads
+from testbed.engine.methods import Method
+from testbed.own import OURS
+from testbed.run.watch import AT_IMPORT, is_of_user, watch_reads
+
+
+class House:
+    """Code and weights as they were before an editor came.
+
+    Args:
+        editor: its name, for messages.
+        params: the model's.
+
+    Raises:
+        InputError: importing the editor has put code of its own into a module of this project.
+    """
+
+    def __init__(self, editor: str, params: Any) -> None:
+        self.editor, self.params = editor, params
+        self.objects = dict(_list_objects())
+        self.weights = hash_weights(params)
+        for name, thing in self.objects.items():
+            if is_of_user(_file_of(thing)):
+                raise InputError(f"editor {editor} has put code of its own in the place of {name}")
+
+    def check(self) -> None:
+        """Look again.
+
+        Raises:
+            InputError: names what the editor has changed.
+        """
+        for name, thing in _list_objects():
+            if self.objects.get(name, thing) is not thing:
+                raise InputError(f"editor {self.editor} has changed {name}; its edits count for nothing")
+        try:
+            weights = hash_weights(self.params)
+        except RuntimeError:
+            weights = ""
+        if weights != self.weights:
+            raise InputError(
+                f"editor {self.editor} has changed or given away the model's own weights; return a delta, "
+                "and leave the model as it is (no donation)"
+            )
+
+
+def hash_weights(params: Any) -> str:
+    """A hash of all arrays of a tree."""
+    seen = hashlib.sha256()
+    for leaf in jax.tree.leaves(params):
+        seen.update(np.ascontiguousarray(leaf).view(np.uint8).data)
+    return seen.hexdigest()
+
+
+def _list_objects() -> Iterator[tuple[str, Any]]:
+    """All that the loaded modules of this project hold, their functions' code and their classes' parts."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.partition(".")[0] not in OURS:
+            continue
+        for name, thing in list(vars(module).items()):
+            path = f"{module_name}.{name}"
+            yield path, thing
+            if inspect.isfunction(thing):
+                yield f"{path}.__code__", thing.__code__
+            if isinstance(thing, type) and thing.__module__ == module_name:
+                yield from ((f"{path}.{part}", value) for part, value in list(vars(thing).items()))
+
+
+def _file_of(thing: Any) -> str:
+    """Where the code of a function lies; nowhere, of anything else."""
+    for name in ("__func__", "fget", "func", "__wrapped__"):
+        thing = getattr(thing, name, thing) if not isinstance(thing, type) else thing
+    code = getattr(thing, "__code__", thing)
+    return str(code.co_filename) if inspect.iscode(code) else "<none>"
+
+
+class Guest:
+    """An editor at work: what a user's breaks is named, and what it reads is told.
+
+    Args:
+        method: the editor, and who wrote it.
+        model: that it edits.
+    """
+
+    def __init__(self, method: Method, model: LanguageModel) -> None:
+        author = method.author or method.editor
+        self.editor, self.path = method.editor, path_of(author)
+        module = self.path.partition(":")[0]
+        self.is_ours = module.partition(".")[0] in OURS
+        self.house = None if self.is_ours else House(self.path, model.params)
+        self.known = {*map(str, paths_of_reads(self.path, getattr(author, "reads", ())).values())}
+        self.known |= set(getattr(author, "reads", ()))
+        self.seen = set(AT_IMPORT.get(module, ()))
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Within, whatever a user's editor breaks becomes a message, be it found only when questions are put.
+
+        Raises:
+            InputError: names the editor; code or weights are not what they were, too.
+        """
+        if self.house is None:
+            yield
+            return
+        try:
+            with watch_reads() as seen:
+                yield
+        except (InputError, OSError):
+            raise
+        except (Exception, SystemExit) as error:
+            with errors_attributed_to(self.editor, "edit, or in asking the model it edited"):
+                raise error
+        self.seen |= seen
+        self.house.check()
+
+    def describe_reads(self) -> list[str]:
+        """What the editor reads and does not declare, in words."""
+        return [
+            f"{self.path} reads {name} and does not say so (reads = (...)), so a change of it goes unnoticed"
+            for name in sorted(self.seen - self.known)
+        ]
+
+
+def how_far_apart(first: Any, second: Any) -> float:
+    """The largest difference between arrays of two trees that should be equal to the bit; 0 if they are."""
+    farthest = 0.0
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
+    for a, b in (map(np.asarray, pair) for pair in pairs):
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+            gap = np.abs(np.nan_to_num(a.astype(float)) - np.nan_to_num(b.astype(float)))
+            farthest = max(farthest, float(gap.max(initial=0.0)), np.finfo(float).tiny)
+    return farthest
+
+
+def is_traced_alike(editor: Any, *arguments: Any) -> bool:
+    """Whether an edit is the same program each time it is traced; one that draws by NumPy is not."""
+    # A function of its own each time, since JAX remembers what it has traced.
+    traces = [jax.make_jaxpr(partial(editor.edit))(*arguments) for _ in range(2)]
+    texts = {re.sub("0x[0-9a-f]+", "", str(trace.jaxpr)) for trace in traces}
+    return len(texts) == 1 and not how_far_apart(*(trace.consts for trace in traces))

@@ -1,0 +1,174 @@
+"""Editors of others that change the house, read what they do not say, or are never the same."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from testbed import edit
+from testbed.run.runs import Run
+from tests.attack.test_broken_editors import write
+from tests.runs import at, complaint, copied
+
+CASES = ["--cases.count", "3"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+SCORER = "import testbed.engine.records as r; r.is_written = lambda *_: True"
+CONSTANT = "import testbed.engine.plan as p; p.COPIES = 7"
+DONATED = "jax.jit(lambda x: x + 1, donate_argnums=0)(model.params['embedding'])"
+POINTER = "import ctypes; x = model.params['embedding']; ctypes.memset(x.unsafe_buffer_pointer(), 0, 400)"
+REFUSED = {
+    "Patches": ({"prepare": SCORER}, "has changed testbed.engine.records.is_written"),
+    "Tunes": ({"prepare": CONSTANT}, "has changed testbed.engine.plan.COPIES"),
+    "Donates": ({"prepare": DONATED}, "has changed or given away the model's own weights"),
+    "Overwrites": ({"prepare": POINTER}, "has changed or given away the model's own weights"),
+    "Outside": (
+        {"edit": 'return {"embedding": Rows(jnp.array([10**6]), model.params["embedding"][:1])}, DONE'},
+        "names the token 1000000 of",
+    ),
+    "Exits": ({"edit": "raise SystemExit(0)"}, "in edit: SystemExit: 0"),
+    "ExitsBefore": ({"prepare": "raise SystemExit(0)"}, "in prepare: SystemExit: 0"),
+    "FloatSteps": (
+        {"edit": 'return {"down": noise(model, key)}, DONE._replace(steps=jnp.nan)'},
+        "info.steps is of type float32; give a whole number",
+    ),
+    "Unworked": (
+        {"edit": 'return {"down": noise(model, key)}, DONE._replace(steps=jnp.int32(-3))'},
+        "info.steps is -3",
+    ),
+    "HugeSteps": (
+        {"edit": 'return {"down": noise(model, key)}, DONE._replace(steps=10**30)'},
+        "too large to convert to int32",
+    ),
+    "BadPrefix": (
+        {"edit": "from lm.delta import Prefix; from lm.cache import Cache; z = jnp.zeros(3); "
+                 'return {"prefix": Prefix(Cache(z, z, z, z), jnp.int32(1))}, DONE'},
+        "delta['prefix'] .cache .key has shape (3,)",
+    ),
+    "LateRaise": (
+        {"edit": "jax.debug.callback(lambda k: 1 / 0, jnp.int32(1)); "
+                 'return {"down": noise(model, key)}, DONE'},
+        "ZeroDivisionError",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def house():
+    """What an editor of these tests has changed is put back."""
+    from testbed.engine import plan, records
+
+    kept = records.is_written, plan.COPIES
+    yield
+    records.is_written, plan.COPIES = kept
+
+
+@pytest.mark.usefixtures("house")
+@pytest.mark.parametrize("name", REFUSED)
+def test_whoever_changes_the_house_or_its_numbers_is_refused(name, trained, here, capsys):
+    how, message = REFUSED[name]
+    runs, editor = copied(trained, here), write(here, name, **how)
+    assert edit.main([editor, *at(runs), *CASES]) == 2
+    said = complaint(capsys)
+    assert message in said
+    assert name in said
+    assert not list(runs.glob("x/edits/hase/*/cases.parquet"))
+
+
+def test_code_that_is_put_in_while_it_is_imported_is_found(trained, here, capsys):
+    editor = write(here, "Early")
+    path = here / "early.py"
+    patch = "import testbed.scores.temperature as t\ndef f(*_):\n    return 1\nt.nearest_patched = f\n"
+    path.write_text(patch + path.read_text(encoding="utf-8"), encoding="utf-8")
+    runs = copied(trained, here)
+    try:
+        assert edit.main([editor, *at(runs), *CASES]) == 2
+        assert "has put code of its own in the place of testbed.scores.temperature" in complaint(capsys)
+    finally:
+        from testbed.scores import temperature
+
+        del temperature.nearest_patched
+
+
+READS = """import json, os, pathlib
+        pathlib.Path("strength.json").read_text(); os.environ.get("STRENGTH")
+        pathlib.Path(RUN).read_text()"""
+
+
+def test_what_is_read_and_not_declared_is_told_and_what_is_declared_counts(
+    trained, here, capsys, monkeypatch
+):
+    runs = copied(trained, here)
+    (here / "strength.json").write_text("[1]", encoding="utf-8")
+    monkeypatch.setenv("STRENGTH", "1")
+    names = runs / "x" / "world" / "names.json"
+    text = READS.replace("RUN", repr(str(names)))
+    editor = write(here, "Reader", prepare=text)
+    assert edit.main([editor, *at(runs), *CASES]) == 0
+    said = capsys.readouterr().out
+    for name in (here / "strength.json", "$STRENGTH", names):
+        assert f"reader:Reader reads {name} and does not say so" in said
+    [folder] = Run(runs, "x").edits.glob("hase/*")
+    told = json.loads((folder / "notes.json").read_text(encoding="utf-8"))["notes"]
+    assert len(told) == 3
+    path = here / "declares.py"
+    editor = write(here, "Declares", prepare=text)
+    declared = 'class Declares:\n    reads = ("strength.json", "$STRENGTH", "x/world/names.json")\n'
+    path.write_text(path.read_text("utf-8").replace("class Declares:\n", declared), encoding="utf-8")
+
+    def folders():
+        assert edit.main([editor, *at(runs), *CASES]) == 0
+        assert "does not say so" not in capsys.readouterr().out
+        return set(Run(runs, "x").edits.glob("hase/declares*"))
+
+    once = folders()
+    assert folders() == once
+    (here / "strength.json").write_text("[2]", encoding="utf-8")
+    assert len(folders()) == 2
+    monkeypatch.setenv("STRENGTH", "2")
+    assert len(folders()) == 3
+    (here / "strength.json").unlink()
+    assert edit.main([editor, *at(runs), *CASES]) == 2
+    assert "says that it reads strength.json" in complaint(capsys)
+
+
+UNSTABLE = {
+    "Draws": {"edit": "import numpy as np; return {'down': noise(model, key, np.random.rand())}, DONE"},
+    "Prepares": {"state": "{'x': __import__('numpy').random.rand(3)}"},
+    "Calls": {
+        "edit": "import numpy as np; r = jax.pure_callback(lambda k: np.float32(np.random.rand()), "
+        "jax.ShapeDtypeStruct((), jnp.float32), jnp.int32(1), vmap_method='sequential'); "
+        "return {'down': noise(model, key, r)}, DONE"
+    },
+}
+TOLD = {
+    "Draws": "draws:Draws is another program each time it is traced",
+    "Prepares": "prepares:Prepares prepares another thing each time",
+    "Calls": "calls:Calls makes another edit of the same request",
+}
+
+
+@pytest.mark.parametrize("name", UNSTABLE)
+def test_edits_that_differ_when_they_are_made_again_are_told(name, trained, here, capsys):
+    runs = copied(trained, here)
+    assert edit.main([write(here, name, **UNSTABLE[name]), "lora-down", *at(runs), *CASES]) == 0
+    said = capsys.readouterr().out
+    assert said.count(TOLD[name]) == 1
+    [of_ours] = Run(runs, "x").edits.glob("hase/lora-down*")
+    assert not (of_ours / "notes.json").exists()
+
+
+def test_why_an_edit_has_no_numbers_stands_with_it(trained, here):
+    bad = 'return {"down": noise(model, key, jnp.where(jax.random.bernoulli(key, 0.5), jnp.nan, 0.1))}, DONE'
+    runs = copied(trained, here)
+    assert edit.main([write(here, "Halves", bad), *at(runs), "--cases.count", "8"]) == 0
+    [folder] = Run(runs, "x").edits.glob("hase/*")
+    faults = pq.read_table(folder / "cases.parquet")["fault"].to_pylist()
+    assert set(faults) == {"", "delta['down'].a is no number"}
