@@ -25,6 +25,7 @@ COMMANDS = (
     "ask",
     "export",
     "score",
+    "examine",
     "verify",
     "example",
 )

@@ -164,11 +164,17 @@ def draw_with_agent(world: "World", options: EditSettings) -> "JudgedCases":
     return agent, draw_cases(world, agent, options)
 
 
-def run_jobs(jobs: Jobs, pending: Sequence[Job], options: EditSettings) -> "JudgedCases":
-    """Draw the cases, and make the edits that are not there yet; returns the agent and all that was drawn."""
+def run_jobs(
+    jobs: Jobs, pending: Sequence[Job], options: EditSettings, judged: "JudgedCases | None" = None
+) -> "JudgedCases":
+    """Draw the cases, and make the edits that are not there yet; returns the agent and all that was drawn.
+
+    Args:
+        judged: agent and cases, where they were drawn already.
+    """
     from testbed.engine.sweep import Bench
 
-    agent, drawn_cases = draw_with_agent(jobs.world, options)
+    agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}

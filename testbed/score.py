@@ -33,6 +33,17 @@ def score(options: ScoreSettings) -> None:
     """Check the answers of a folder, write them as the rows of an editor, and print the headlines.
 
     Raises:
+        InputError: as `import_answers`.
+    """
+    jobs = import_answers(options)
+    with only_one(jobs.run, "edit"):
+        print_headlines(jobs, options)
+
+
+def import_answers(options: ScoreSettings) -> Jobs:
+    """Check the answers of a folder, and write them as the rows of an editor.
+
+    Raises:
         InputError: answers to other cases, or incomplete ones; or the unedited model answered otherwise there
             than here.
     """
@@ -88,7 +99,7 @@ def score(options: ScoreSettings) -> None:
         recalibrate_model(jobs, options, (agent, drawn_cases))
         for sentence in describe_strength(questions, answers):
             say(sentence)
-        print_headlines(jobs, options)
+    return jobs
 
 
 def describe_method(name: str, about: dict[str, Any], answers: str) -> dict[str, Any]:

@@ -272,6 +272,35 @@ class ScoreSettings(DoorSettings):
 
 
 @dataclass(frozen=True)
+class ExamineSettings:
+    """Who is examined on the frozen suite, and where the scorecard goes."""
+
+    editors: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Names of built-in editors, my_module:MyEditor, or a folder of answers (see --export); none shows the
+    references alone."""
+    quick: bool = False
+    """Only the demo's world and few edits, in two minutes; no card to be compared with others."""
+    name: str = ""
+    """What an editor by answers is to be called."""
+    folder: Path = Path("examined")
+    """Where each editor's folder goes that can be handed in."""
+    export: Path | None = None
+    """Write instead what an editor elsewhere is asked, a folder a world (docs/examine.md)."""
+    runs: Path = Path("runs")
+    """Folder of all runs; the suite's worlds are runs in it."""
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=lambda: default_configurations(small=True)
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+
+    def __post_init__(self) -> None:
+        if len(set(self.editors)) < len(self.editors):
+            raise ValueError(f"name each editor once; they are {', '.join(self.editors)}")
+        if self.export and self.editors:
+            raise ValueError("export writes what editors elsewhere are asked; leave out editors")
+
+
+@dataclass(frozen=True)
 class DemoSettings:
     """Everything, from nothing to a report."""
 

@@ -147,12 +147,15 @@ def cluster_levels(results: Results) -> dict[str, np.ndarray]:
     return {unit: cases["cluster"], "object": objects, "world": world}
 
 
-def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
+def read_results(folder: Path, columns: Columns, stem: str = "", may_be_silent: bool = False) -> Results:
     """Read the tables of one stem into arrays.
+
+    Args:
+        may_be_silent: take edits of which none left numbers for failures, too.
 
     Raises:
         InputError: a file is missing, damaged or empty, or a question is of no case.
-        NoNumbersError: no edit gave any.
+        NoNumbersError: no edit gave any, and silence will not do.
     """
     paths = {name: table_file(folder, name, stem) for name in TABLES}
     table = {name: read_table(path, columns.schemas[name]).combine_chunks() for name, path in paths.items()}
@@ -169,7 +172,7 @@ def read_results(folder: Path, columns: Columns, stem: str = "") -> Results:
         columns.times,
         _read_passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
     )
-    return mark_lost_edits(results, folder)
+    return mark_lost_edits(results, folder, may_be_silent)
 
 
 def select_choices(results: Results, which: np.ndarray) -> Results:
@@ -202,13 +205,13 @@ def halves_of(results: Results) -> tuple[Results, Results | None]:
     return select_choices(results, ~told), select_choices(results, told | is_request)
 
 
-def mark_lost_edits(results: Results, folder: Path) -> Results:
+def mark_lost_edits(results: Results, folder: Path, may_be_silent: bool = False) -> Results:
     """The results with the edits marked after which the model gives no numbers: it answers nothing there.
 
     Leaving them out would flatter whoever fails like that where other editors fail in numbers.
 
     Raises:
-        NoNumbersError: that is so of all edits.
+        NoNumbersError: that is so of all edits, unless they `may_be_silent`.
     """
     choices, claims = results.choices, results.claims
     lost = np.zeros(len(results), bool)
@@ -217,7 +220,7 @@ def mark_lost_edits(results: Results, folder: Path) -> Results:
             lost[case[~np.isfinite(answer).all(axis=(1, 2))]] = True
     if not lost.any():
         return results
-    if lost.all():
+    if lost.all() and not may_be_silent:
         raise NoNumbersError(
             f"{folder}: none of {len(lost)} edits gave numbers; look for a division by zero in the editor"
         )

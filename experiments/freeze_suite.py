@@ -1,0 +1,44 @@
+"""Write the hashes of the frozen suite: its worlds, corpora, cases and settings, and the weights made here.
+
+Command:
+    python -m experiments.freeze_suite
+
+Run once for a suite. Its worlds and models are made where they are missing. Hashes that stand there already
+are held against those made here, and never replaced.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from corpus.files import read_json, write_json
+from experiments.command import launch_module
+from testbed.edit import draw_with_agent, plan_jobs
+from testbed.examine import check_digests, describe_device, digest_world, prepare_world
+from testbed.run.runs import provenance
+from testbed.suite import HASHES, SUITE, list_worlds
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the worlds are made."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+def run_study(settings: Settings) -> None:
+    """Make every world, and write or check its hashes."""
+    known: dict[str, dict[str, Any]] = read_json(HASHES)["worlds"] if HASHES.exists() else {}
+    for world in (*list_worlds(settings.runs), *list_worlds(settings.runs, quick=True)):
+        prepare_world(world)
+        jobs = plan_jobs(replace(world.edits, editors=("none",)))
+        digests = digest_world(world, jobs.world, jobs.model, draw_with_agent(jobs.world, world.edits)[1])
+        made_here = digests | {"device": describe_device(), "made_with": provenance()}
+        known[world.name] = made_here | known.get(world.name, {})
+        check_digests(world, digests, known[world.name])
+        write_json(HASHES, {"suite": SUITE, "worlds": known})
+
+
+if __name__ == "__main__":
+    launch_module()
