@@ -15,7 +15,7 @@ from testbed.engine.catalogue import editor_entries
 from testbed.example import ExampleSettings, find_examples
 from testbed.launch import launch_command
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, EXPORT, SCORE, TRAIN, TUNE
-from testbed.settings import AskSettings, DemoSettings, ReportSettings, VerifySettings
+from testbed.settings import AskSettings, DemoSettings, ExamineSettings, ReportSettings, VerifySettings
 
 OPTIONS: dict[str, Any] = {
     "demo": DemoSettings(),
@@ -27,6 +27,7 @@ OPTIONS: dict[str, Any] = {
     "ask": AskSettings(),
     "export": EXPORT,
     "score": SCORE,
+    "examine": ExamineSettings(),
     "verify": VerifySettings(),
     "example": ExampleSettings(),
 }

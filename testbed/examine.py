@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
-from corpus.files import hash_content, read_json, staged_folder, write_json
+from corpus.files import read_json, staged_folder, write_json
 from testbed.console import print_table, run_command, say
 from testbed.corpus import build_corpus
 from testbed.edit import Job, Jobs, draw_with_agent, plan_jobs, recalibrate_model, run_jobs
@@ -23,7 +23,7 @@ from testbed.export import export
 from testbed.launch import launch_command
 from testbed.own import plain_name
 from testbed.run.lock import only_one
-from testbed.run.runs import finished_training, provenance
+from testbed.run.runs import add_missing_settings, differing_settings, finished_training, provenance
 from testbed.score import import_answers
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
 from testbed.suite import HASHES, REFERENCES, SUITE, SuiteWorld, list_worlds
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from testbed.scorecard import Scorecard, WorldResults
 
 CARD, PAGE, ANSWERS = "scorecard.json", "scorecard.md", "answers"
-BOUND = ("world", "corpus", "cases", "settings")
-"""What is the same on every machine."""
+BOUND = ("world", "corpus", "cases")
+"""Hashes that are the same on every machine."""
 
 
 class Examined(NamedTuple):
@@ -186,7 +186,7 @@ def read_world(world: SuiteWorld, jobs: Jobs) -> "WorldResults":
 def digest_world(
     world: SuiteWorld, made: "World", model: "LanguageModel", cases: "list[Case]"
 ) -> dict[str, Any]:
-    """Hashes of a world, its corpus, cases and settings; of its model the weights and the accuracy."""
+    """Hashes of a world, its corpus and cases; settings; of its model the weights and the accuracy."""
     from testbed.engine.door_cases import hash_cases
     from testbed.run.runs import folder_digest
 
@@ -194,7 +194,7 @@ def digest_world(
         "world": folder_digest(world.run.world),
         "corpus": folder_digest(world.run.corpus),
         "cases": hash_cases(made, cases)[:12],
-        "settings": hash_content(world.edits.settings_as_data()),
+        "settings": world.edits.settings_as_data(),
         "weights": hash_weights(model),
         "accuracy": finished_training(world.run)["accuracy"],
     }
@@ -220,6 +220,7 @@ def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str
     if known is None:
         raise InputError(f"{HASHES} does not know the world {world.name}")
     unlike = [key for key in BOUND if digests[key] != known[key]]
+    unlike += unlike_settings(known["settings"], digests["settings"])
     if unlike:
         raise InputError(
             f"{world.run.folder} is not the world {world.name} of the suite {SUITE} ({', '.join(unlike)}): "
@@ -235,6 +236,11 @@ def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str
             f"the model of {world.name} was trained on another kind of processor than the suite's "
             f"({known['device']}): {accuracy}, where the suite's has {known['accuracy']:.3f}"
         )
+
+
+def unlike_settings(frozen: dict[str, Any], current: dict[str, Any]) -> list[str]:
+    """The settings that are not those of the suite; one that is newer than the suite is at its default."""
+    return differing_settings(add_missing_settings(frozen, current), current)
 
 
 def export_world(world: SuiteWorld, folder: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpus.errors import InputError
-from corpus.files import hash_content, read_json, verify_folder, write_json
+from corpus.files import read_json, verify_folder, write_json
 from testbed import examine
 from testbed.engine.door_cases import hash_cases
 from testbed.engine.results import NoNumbersError, mark_lost_edits
@@ -31,7 +31,12 @@ MADE_FROM = ("world", "corpus", "cases")
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_what_is_asked_is_what_was_frozen(world):
     known = read_json(HASHES)["worlds"][world.name]
-    assert hash_content(world.edits.settings_as_data()) == known["settings"]
+    assert not examine.unlike_settings(known["settings"], world.edits.settings_as_data())
+    newer = world.edits.settings_as_data() | {"newer": 1}
+    assert not examine.unlike_settings(known["settings"], newer)
+    other = newer | {"cases": newer["cases"] | {"credence": 0.5}}
+    (difference,) = examine.unlike_settings(known["settings"], other)
+    assert "credence" in difference
 
 
 @pytest.mark.slow
