@@ -22,6 +22,7 @@ from testbed.evaluations.hase.metrics import (
     STAYS,
     SUCCESS,
     TRUTH_VALUES,
+    name_at,
 )
 from testbed.evaluations.leme.metrics import COUPLING, PORTABILITY
 from testbed.evaluations.seesaw import OLD_HOLDERS
@@ -85,9 +86,9 @@ ROWS = (
         (PERSISTING,), STAYS, _is_stated),
     Row("follows, drawn", "Consequences that follow where each statement is a draw.", (DRAWN,), FOLLOWS),
     Row("others' facts", "Random facts of others, untold to any editor, that are answered as by the agent.",
-        _ALL_KINDS, f"answer {RANDOM_OTHERS}"),
+        _ALL_KINDS, name_at("answer", RANDOM_OTHERS)),
     Row("damage", "Distance to the agent that the edit adds to random facts.", _ALL_KINDS, DAMAGE),
-    Row("recalibrated skill", "Share of the distance to the agent that the edit removes, softened at best.",
+    Row("coherence gained, recalibrated", "Share of the distance to the agent that the edit removes, softened at best.",
         _ALL_KINDS, SKILL_RECALIBRATED),
     Row("truth values", "Distance of p(true) to the agent's belief, over claims.", _ALL_KINDS, TRUTH_VALUES),
     Row("taxonomy, changes", "Properties that a new category changes.", (TAXONOMY,), CONSISTENCY),
