@@ -17,12 +17,11 @@ from testbed.engine.results import Results, cluster_levels, halves_of
 from testbed.evaluations.hase.metrics import (
     DAMAGE,
     FOLLOWS,
-    RANDOM_OTHERS,
+    KEPT,
     SKILL_RECALIBRATED,
     STAYS,
     SUCCESS,
     TRUTH_VALUES,
-    name_at,
 )
 from testbed.evaluations.leme.metrics import COUPLING, PORTABILITY
 from testbed.evaluations.seesaw import OLD_HOLDERS
@@ -86,7 +85,7 @@ ROWS = (
         (PERSISTING,), STAYS, _is_stated),
     Row("follows, drawn", "Consequences that follow where each statement is a draw.", (DRAWN,), FOLLOWS),
     Row("others' facts", "Random facts of others, untold to any editor, that are answered as by the agent.",
-        _ALL_KINDS, name_at("answer", RANDOM_OTHERS)),
+        _ALL_KINDS, KEPT),
     Row("damage", "Distance to the agent that the edit adds to random facts.", _ALL_KINDS, DAMAGE),
     Row("coherence gained, recalibrated", "Share of the distance to the agent that the edit removes, softened at best.",
         _ALL_KINDS, SKILL_RECALIBRATED),
