@@ -87,7 +87,7 @@ ROWS = (
     Row("others' facts", "Random facts of others, untold to any editor, that are answered as by the agent.",
         _ALL_KINDS, KEPT),
     Row("damage", "Distance to the agent that the edit adds to random facts.", _ALL_KINDS, DAMAGE),
-    Row("coherence gained, recalibrated", "Share of the distance to the agent that the edit removes, softened at best.",
+    Row("coherence gained, recalibrated", "Share of the distance to the agent that is removed, softened at best.",
         _ALL_KINDS, SKILL_RECALIBRATED),
     Row("truth values", "Distance of p(true) to the agent's belief, over claims.", _ALL_KINDS, TRUTH_VALUES),
     Row("taxonomy, changes", "Properties that a new category changes.", (TAXONOMY,), CONSISTENCY),
