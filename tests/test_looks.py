@@ -11,6 +11,7 @@ from testbed.engine.catalogue import editor_entries
 from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs
 from testbed.pages.messages import NOTHING, describe_extremes, short_number
 from testbed.pages.palette import SLOTS, assign_slots, colour_of, has_ring, palette_css
+from tests.browser import Browser, find_browser
 
 names = st.lists(st.text(min_size=1) | st.sampled_from(sorted(editor_entries())), max_size=SLOTS, unique=True)
 
@@ -67,3 +68,77 @@ def test_messages_name_the_highest_and_the_lowest(values):
     else:
         high, low = max(known, key=known.get), min(known, key=known.get)
         assert said.startswith(f"Skill: highest for {high} ({short_number(known[high])}), lowest for {low} ")
+
+
+WHOLE = "document.readyState === 'complete' && document.querySelector('table')"
+UNFOLD = (
+    "document.querySelectorAll('details').forEach((box) => { box.open = true; }); document.body.offsetHeight"
+)
+WIDE = "document.documentElement.scrollWidth"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def index(finished):
+    return (finished / "x" / "report" / "index.html").resolve().as_uri()
+
+
+needs_browser = pytest.mark.skipif(not find_browser(), reason="no Chromium is installed")
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("width", [400, 800, 1280, 1600])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_runs_off_the_report(index, browser, width, dark):
+    browser.console.clear()
+    browser.resize(width, 900, dark)
+    browser.open(index, until=WHOLE)
+    assert browser.value(WIDE) <= width
+    browser.value(UNFOLD)
+    assert browser.value(WIDE) <= width, "tables scroll in boxes of their own"
+    assert (browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") != dark
+    assert browser.value("[...document.images].every((one) => one.alt && one.complete && one.naturalWidth)")
+    assert not browser.console
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_report_is_read_by_keyboard_and_by_taps(index, browser):
+    browser.resize(1280, 900)
+    browser.open(index, until=WHOLE)
+    browser.value("document.querySelector('.what').click()")
+    name, says = browser.value("document.querySelector(':popover-open').textContent").split(" ", 1)
+    assert (name, says[:7]) == ("edit", "success")
+    browser.press("Escape")
+    assert browser.value("document.querySelector(':popover-open') === null")
+    browser.value("document.querySelector('details.part summary').focus()")
+    browser.press("Enter", "\r")
+    assert browser.value("document.querySelector('details.part').open")
+    browser.open(f"{index}#hase-section-cost", until=WHOLE)
+    assert browser.value("document.getElementById('hase-section-cost').open"), "an address unfolds its part"
+
+
+@pytest.mark.slow
+@needs_browser
+def test_a_number_leads_to_its_edits(index, browser):
+    browser.open(index, until=WHOLE)
+    head = "document.querySelector('#hase-first thead tr').cells"
+    place = browser.value(
+        f"[...{head}].findIndex((one) => one.textContent.startsWith('consequence follows'))"
+    )
+    cell = f"document.querySelector('#hase-first tbody tr').cells[{place}]"
+    cases = int(browser.value(f"{cell}.title").split()[0])
+    browser.open(browser.value(f"{cell}.querySelector('a').href"))
+    rows = "[...document.querySelectorAll('#space > div')]"
+    says = "app.columns.findIndex((c) => c?.key === 'follows')"
+    told = browser.value(f"{rows}.map((row) => row.children[{says}].textContent)")
+    assert sum(word in ("yes", "no") for word in told) == cases > 0
+    browser.press("Enter", "\r")
+    browser.wait("document.getElementById('case').open")

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
-from testbed.pages.charts import AGENT, MODEL, QUIET, interval_halves, picture_style, save_figure
+from testbed.pages.charts import AGENT, QUIET, interval_halves, picture_style, save_figure
 from testbed.pages.messages import describe_extremes
+from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.scores.gather import ELSEWHERE
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
@@ -95,12 +96,13 @@ def amortised_cost(editor: ScoredEditor, unit: str) -> float | None:
 def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path: Path) -> list[str]:
     """A metric against the cost of an edit, with the editors that nothing cheaper beats joined.
 
-    Hollow markers count the share of the preparation too. Returns the editors drawn, those of known cost;
+    Crosses count the share of the preparation too. Returns the editors drawn, those of known cost;
     without any there is no picture.
 
     Args:
         unit: "flops" or "seconds".
     """
+    slots = assign_slots(e.name for e in editors)
     points = [
         CostPoint(
             e.name,
@@ -128,20 +130,22 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
         axis.set_xlim(min(costs) / 2, max(costs) * 2)
         for point in points:
             value, low, high = point.score[:3]
-            colour = MODEL if point in best else "#5f6c7b"
+            slot = slots[point.name]
+            colour = colour_of(slot).light
             axis.errorbar(
                 point.cost,
                 value,
                 interval_halves(value, low, high),
                 fmt="s" if point.is_elsewhere else "o",
                 color=colour,
+                mfc="white" if has_ring(slot) else colour,
                 ms=6,
                 capsize=2,
                 lw=1,
             )
             if point.cost_with_preparation is not None and point.cost_with_preparation > point.cost * 1.01:
                 axis.plot([point.cost, point.cost_with_preparation], [value, value], ":", color=colour, lw=1)
-                axis.plot(point.cost_with_preparation, value, "o", color=colour, mfc="white", ms=6)
+                axis.plot(point.cost_with_preparation, value, "P", color=colour, ms=6)
         line = axis.step(
             [p.cost for p in best], [p.score.value for p in best], where="post", color=AGENT, lw=1.6, zorder=1
         )
@@ -149,8 +153,8 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
         axis.set(xlabel=UNITS[unit], ylabel=metric)
         axis.set_title("Does more cost more?")
         handles = [
-            plt.Line2D([], [], marker="o", ls="", color=MODEL),
-            plt.Line2D([], [], marker="o", ls="", color=MODEL, mfc="white"),
+            plt.Line2D([], [], marker="o", ls="", color=QUIET),
+            plt.Line2D([], [], marker="P", ls="", color=QUIET),
             line[0],
         ]
         words = ["one edit", "with its share of the preparation", "nothing cheaper does better"]

@@ -18,7 +18,6 @@ from testbed.pages.belief_pictures import (
 from testbed.pages.charts import (
     AGENT,
     GRID,
-    MODEL,
     QUIET,
     finish_figure,
     interval_halves,
@@ -27,6 +26,7 @@ from testbed.pages.charts import (
     save_figure,
     wrap_title,
 )
+from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.protocol import ABSENT
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import World
@@ -98,6 +98,7 @@ def _tallest_options(choices: Choices, row: int) -> np.ndarray:
 
 def draw_support(editors: Sequence[ScoredEditor], metric: str, path: Path) -> None:
     """A panel an editor: one metric by support, with intervals; the agent, and all others in grey."""
+    slots = assign_slots(e.name for e in editors)
     with picture_style():
         figure, axes = make_panels(len(editors))
         at = np.arange(len(SUPPORT_BINS))
@@ -110,9 +111,12 @@ def draw_support(editors: Sequence[ScoredEditor], metric: str, path: Path) -> No
             axis.plot(
                 at, agent[0], "_", color=AGENT, markersize=13, markeredgewidth=2.4, label="rational agent"
             )
+            slot = slots[editor.name]
+            colour = colour_of(slot).light
             axis.errorbar(
-                at, curve[0], curve[1:], fmt="o-", color=MODEL, ms=4, lw=1.2, capsize=2, label="this editor"
-            )
+                at, curve[0], curve[1:], fmt="o-", color=colour, mfc="white" if has_ring(slot) else colour,
+                ms=4, lw=1.2, capsize=2, label="this editor",
+            )  # fmt: skip
             axis.set_title(wrap_title(editor.name), fontsize=9)
             axis.set_xticks(at, SUPPORT_BINS)
             axis.grid(axis="y", color=GRID, lw=0.6)

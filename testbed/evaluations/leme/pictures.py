@@ -12,7 +12,6 @@ from testbed.evaluations.leme.passages import ERROR_CLASSES
 from testbed.pages.charts import (
     GRID,
     LINES,
-    MODEL,
     finish_figure,
     interval_halves,
     make_panels,
@@ -20,6 +19,7 @@ from testbed.pages.charts import (
     save_figure,
     wrap_title,
 )
+from testbed.pages.palette import assign_slots, colour_of
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 
@@ -59,9 +59,11 @@ def draw_errors(editors: Sequence[ScoredEditor], path: Path) -> None:
     with picture_style():
         figure, axes = make_panels(len(rows))
         at = np.arange(len(ERROR_CLASSES))[::-1]
+        slots = assign_slots(rows)
         for axis, (title, estimates) in zip(axes, rows.items(), strict=True):
             value, low, high = _interval_bounds(estimates)
-            axis.barh(at, value, 0.7, xerr=interval_halves(value, low, high), color=MODEL, capsize=1.5)
+            colour = colour_of(slots[title]).light
+            axis.barh(at, value, 0.7, xerr=interval_halves(value, low, high), color=colour, capsize=1.5)
             axis.set_yticks(at, list(ERROR_CLASSES), fontsize=7)
             axis.set_xlim(0, 1.02)
             axis.set_title(wrap_title(title), fontsize=9)

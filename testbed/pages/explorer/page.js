@@ -142,13 +142,13 @@ const drawFilter = (column) => {
 
 // Table
 
-const width = (column) => ({ name: "8.6rem", word: "6.6rem", number: "5.8rem" })[column.kind];
+const width = (column) => (column.key === "editor" ? "8.6rem" : { name: "8.6rem", word: "7.2rem", number: "6.8rem" }[column.kind]);
 
 const drawTable = () => {
   const { rows, state } = app;
   const columns = state.spread && rows.byKey.has(state.spread) ? [...rows.columns, null] : rows.columns;
   const table = at("table");
-  table.style.setProperty("--columns", columns.map((column) => (column ? width(column) : "5.8rem")).join(" "));
+  table.style.setProperty("--columns", columns.map((column) => (column ? width(column) : "6.8rem")).join(" "));
   const key = state.sort.replace(/^-/, "");
   const order = (column) => (column?.key !== key || state.spread ? "none" : state.sort[0] === "-" ? "descending" : "ascending");
   at("heads").replaceChildren(...columns.map((column) => element("div", {
