@@ -26,7 +26,7 @@ from testbed.run.lock import only_one
 from testbed.run.runs import add_missing_settings, differing_settings, finished_training, provenance
 from testbed.score import import_answers
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
-from testbed.suite import HASHES, REFERENCES, SUITE, SuiteWorld, list_worlds
+from testbed.suite import HASHES, SUITE, SuiteWorld, list_worlds
 from testbed.train import train
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ def examine(options: ExamineSettings) -> None:
         InputError: an editor that does not fit, answers that lack a world, or another world than the suite's.
     """
     worlds = list_worlds(options.runs, options.quick)
-    editors = name_editors(options)
+    editors = name_editors(options, worlds[0].edits.editors)
     for editor in editors:
         check_answers(editor, worlds)
     known = read_json(HASHES)["worlds"]
-    results: dict[str, list[WorldResults]] = {name: [] for name in REFERENCES}
+    references = worlds[0].edits.editors
+    results: dict[str, list[WorldResults]] = {name: [] for name in references}
     results |= {editor.name: [] for editor in editors}
     digests: dict[str, dict[str, Any]] = {}
     folders: dict[str, dict[str, Path]] = {name: {} for name in results}
@@ -82,15 +83,15 @@ def examine(options: ExamineSettings) -> None:
         report_card(options, editors, worlds, results, digests, folders)
 
 
-def name_editors(options: ExamineSettings) -> list[Examined]:
-    """The editors that are examined besides the references."""
+def name_editors(options: ExamineSettings, references: Sequence[str]) -> list[Examined]:
+    """The editors that are examined; a reference may be among them."""
     folders = [word for word in options.editors if Path(word).is_dir()]
     if bool(folders) != bool(options.name) or len(folders) > 1:
         raise InputError("give one folder of answers with --name, and no --name without one")
     named = [
         Examined(options.name if word in folders else plain_name(word), word) for word in options.editors
     ]
-    changed = [one.name for one in named if one.name in REFERENCES and own_settings(options, one.name)]
+    changed = [one.name for one in named if one.name in references and own_settings(options, one.name)]
     if changed:
         raise InputError(f"{changed[0]} stands on every card with its own settings; leave out its options")
     return named
@@ -135,13 +136,13 @@ def edit_world(
     import jax
 
     settings = world.edits
-    jobs = plan_jobs(replace(settings, editors=REFERENCES[:1]))
+    jobs = plan_jobs(replace(settings, editors=settings.editors[:1]))
     judged = draw_with_agent(jobs.world, settings)
     digests = digest_world(world, jobs.world, jobs.model, judged[1])
     check_digests(world, digests, known)
     by_editor = {}
-    others = [editor for editor in editors if editor.name not in REFERENCES]
-    for editor in (*(Examined(name, name) for name in REFERENCES), *others):
+    others = [editor for editor in editors if editor.name not in settings.editors]
+    for editor in (*(Examined(name, name) for name in settings.editors), *others):
         if editor.by_answers and world.asks_texts:
             continue
         if editor.by_answers:
@@ -265,7 +266,7 @@ def report_card(
 
     print_card(make_card(results), card_title(options, worlds))
     for name in (editor.name for editor in editors):
-        beside = {who: of for who, of in results.items() if who in REFERENCES or who == name}
+        beside = {who: of for who, of in results.items() if who in worlds[0].edits.editors or who == name}
         folder = options.folder / f"{name}-{SUITE}{'-quick' if options.quick else ''}"
         write_card(folder, name, make_card(beside), card_title(options, worlds), digests, folders[name])
         say(f"{folder} can be handed in")

@@ -18,7 +18,7 @@ from testbed.scorecard import ROWS, Score, WorldResults, make_card
 from testbed.scores.gather import pool_results
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.settings import CaseConfig, ExamineSettings
-from testbed.suite import HASHES, QUICK, REVISION, SuiteWorld, list_worlds
+from testbed.suite import HASHES, QUICK, REFERENCES, REVISION, SuiteWorld, list_worlds
 from tests.attack.cheats import replace_answers
 from tests.attack.test_cheats import draw_results
 from tests.random_answers import HASE, OPTIONS, distributions
@@ -151,14 +151,13 @@ def small_suite(trained, tmp_path, monkeypatch):
     """A suite of one world, that of the tests, with two references."""
     runs = copied(trained, tmp_path)
     edits = replace(
-        EDIT["tiny"], run="x", runs=runs, cases=CaseConfig(8),
+        EDIT["tiny"], editors=("none", "lora-down"), run="x", runs=runs, cases=CaseConfig(8),
         configs=EDIT["tiny"].configs | {"lora-down": replace(EDIT["tiny"].configs["lora-down"], steps=2)},
         evaluations={"hase": Hase(edits="upstream", reinforce=0.0)},
     )  # fmt: skip
     where = {"run": "x", "runs": runs}
     world = SuiteWorld(QUICK, replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where), edits)
     monkeypatch.setattr(examine, "list_worlds", lambda *_: [world])
-    monkeypatch.setattr(examine, "REFERENCES", ("none", "lora-down"))
     jobs = examine.plan_jobs(replace(edits, editors=("none",)))
     digests = examine.digest_world(
         world, jobs.world, jobs.model, examine.draw_with_agent(jobs.world, edits)[1]
@@ -215,7 +214,7 @@ def test_who_is_examined_must_be_clear(settings, message, tmp_path):
         config = replace(options.configs["lora-down"], steps=settings["lora"])
         options = replace(options, configs=options.configs | {"lora-down": config})
     with pytest.raises(InputError, match=message):
-        examine.name_editors(options)
+        examine.name_editors(options, REFERENCES)
 
 
 def test_answers_have_to_be_of_every_world(tmp_path):
