@@ -30,7 +30,7 @@ from testbed.evaluations.hase.metrics import (
     CONTRADICTS,
     DAMAGE,
     FOLLOWS,
-    RANDOM_OTHERS,
+    KEPT,
     SKILL,
     STAYS,
     SUCCESS,
@@ -39,7 +39,7 @@ from testbed.evaluations.hase.tables import support_table
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.statistics import estimate_metrics
+from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.summary import ScoredEditor, measure_reader, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings
@@ -57,8 +57,9 @@ STORAGES = ("low-rank", "keyed", "row")
 IN_SEQUENCE = ("keyed", "lora-down")
 DEVELOPMENT = 0
 """The seed of the world on which the settings of keyed storage were found."""
-OTHERS_RIGHT = f"answer {RANDOM_OTHERS}"
-COLUMNS = (SUCCESS, FOLLOWS, STAYS, OTHERS_RIGHT, DAMAGE, SKILL)
+COLUMNS = (SUCCESS, FOLLOWS, STAYS, KEPT, DAMAGE, SKILL)
+SUPPORTED = 2
+"""Subjects who have a new object, from which on others show what follows from it."""
 
 
 @dataclass(frozen=True)
@@ -182,22 +183,30 @@ def editor_table(editors: Sequence[ScoredEditor], key: str, title: str) -> Table
     """A row an editor: what came of requests that contradict, and how much arithmetic it takes."""
     first, multiples = editors[0], arithmetic_over_last(editors)
     rows: list[list[Cell]] = [
-        [one.name, *(one.summary[CONTRADICTS][one.name].get(metric) for metric in COLUMNS), multiple]
-        for one, multiple in zip(editors, multiples, strict=True)
-    ]
-    rows += [
-        [name, *(first.summary[CONTRADICTS][name].get(metric) for metric in COLUMNS), None]
-        for name in first.reference_names
+        [reader, followed_where_supported(one, reader), *(values.get(metric) for metric in COLUMNS), multiple]
+        for one, reader, multiple in [
+            *((one, one.name, multiple) for one, multiple in zip(editors, multiples, strict=True)),
+            *((first, name, None) for name in first.reference_names),
+        ]
+        for values in [one.summary[CONTRADICTS][reader]]
     ]
     return Table(
         key,
         title,
-        ["editor", *COLUMNS, "FLOPs, x the last"],
+        ["editor", f"{FOLLOWS}, {SUPPORTED} or more support it", *COLUMNS, "FLOPs, x the last"],
         rows,
         "± is half of a 95% interval over worlds, subjects and requested objects at once.",
         better=better_of(first.evaluation.metrics),
         contest=rows_in_contest(editors),
     )
+
+
+def followed_where_supported(editor: ScoredEditor, reader: str) -> Estimate | None:
+    """Consequences followed of contradicting requests whose new object several others have."""
+    cases = editor.edits.results.cases
+    among = ~cases["reinforces"] & (cases["support_new"] >= SUPPORTED)
+    metrics = {name: metric for name, metric in editor.values[reader].items() if name == FOLLOWS}
+    return estimate_metrics(metrics, cluster_levels(editor.edits.results), among).get(FOLLOWS)
 
 
 def cross_table(cross: Mapping[tuple[str, str], ScoredEditor]) -> Table:
