@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from corpus.errors import InputError
@@ -31,6 +32,9 @@ def report(options: ReportSettings) -> None:
     """
     from testbed.run.world import load_world
 
+    if options.leaderboard is not None:
+        _write_leaderboard(options.leaderboard)
+        return
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
     differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
@@ -69,6 +73,15 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
             if editor.edits.missing_numbers:
                 say(editor.edits.missing_numbers)
     say(f"report: {path.resolve()}")
+
+
+def _write_leaderboard(folder: Path) -> None:
+    from testbed.pages.leaderboard import write_leaderboard
+
+    page, left_out = write_leaderboard(folder)
+    for line in left_out:
+        say(line)
+    say(f"leaderboard: {page.resolve()}")
 
 
 def _write_explorer(

@@ -163,6 +163,8 @@ class ReportSettings:
     first editor, and no edit where there is only one."""
     explorer: bool = True
     """Write report/explorer too, a page with a row for every edit, which opens from disk."""
+    leaderboard: Path | None = None
+    """Write no report, but one page of all scorecards in the folders of this one (docs/examine.md)."""
 
 
 @dataclass(frozen=True)
