@@ -284,3 +284,13 @@ def test_by_command_a_sequence_changes_nobody_else(trained, tmp_path):
         # One layer that was hardly trained says little of what it reads.
         place = row["options"].index(wanted[row["case"]])
         assert row["lm_open_after"][place] > row["lm_open_before"][place]
+
+
+def test_decay_keeps_what_is_stored_small(toy, mind):
+    request, key = at(toy.batch, 0), toy.keys[0]
+    norms = []
+    for decay in (0.0, 1.0):
+        editor = SelfBayes(replace(KEYED.config, fit=replace(FIT, decay=decay)))
+        delta, _ = edit_once(editor, toy.model, mind, request, key)
+        norms.append(float(jnp.linalg.norm(delta["memory"].values)))
+    assert 0 < norms[1] < 0.7 * norms[0], norms

@@ -197,7 +197,7 @@ def fit_goals(
             total += jnp.vdot(far, now.targets.weight)
             farthest = jnp.maximum(farthest, jnp.max(jnp.where(now.changes, far, 0.0)))
         if config.decay:
-            total += config.decay * optax.global_norm(stored) ** 2
+            total += config.decay * sum(jnp.vdot(x, x) for x in jax.tree.leaves(stored))
         return total, farthest
 
     rate = config.learning_rate
