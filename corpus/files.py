@@ -14,6 +14,8 @@ from corpus.errors import InputError
 
 CHECKSUMS = "sha256.json"
 OWN_SUM = "sha256"
+DEEPEST = 50
+"""Objects and lists inside each other in a JSON file."""
 
 
 @contextmanager
@@ -124,7 +126,20 @@ def read_json(path: Path, part: Path | None = None) -> dict:
         raise InputError(f"{path} is not readable as JSON ({error}); {todo}") from None
     if not isinstance(content, dict):
         raise InputError(f"{path} holds no JSON object; {todo}")
+    if _is_deeper(content, DEEPEST):
+        raise InputError(f"{path} is nested deeper than {DEEPEST} times; {todo}")
     return content
+
+
+def _is_deeper(content: Any, most: int) -> bool:
+    """Whether something that JSON can hold is nested more than so many times."""
+    level: list[Any] = [content]
+    for _ in range(most):
+        parts = (list(x.values()) if isinstance(x, dict) else x for x in level if isinstance(x, dict | list))
+        level = [part for some in parts for part in some]
+        if not level:
+            return False
+    return True
 
 
 def write_record(path: Path, content: dict) -> None:
@@ -158,7 +173,12 @@ def require_regular(path: Path) -> None:
 
 
 def hash_file(path: Path) -> str:
-    """Checksum of a file."""
+    """Checksum of a file.
+
+    Raises:
+        InputError: it is a pipe or a device, which may never end.
+    """
+    require_regular(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

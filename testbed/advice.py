@@ -30,7 +30,7 @@ def command_for(run: Run, stage: str, typed: str = "") -> str:
         nearest = _nearest_preset(corpus, CORPUS)[0] if corpus else run.name
         preset = next((one for one in (typed, nearest) if one in PRESETS[name]), "")
     preset = "" if preset == DEFAULT_PRESET else preset
-    words = [f"python -m testbed.{name}", preset, rest, run.options, shlex.join(flags)]
+    words = [f"python -m testbed.{name}", preset, rest and shlex.quote(rest), run.options, shlex.join(flags)]
     return " ".join(word for word in words if word)
 
 

@@ -1,8 +1,12 @@
 """A cell of a printed table: what people read, and what it says to a program that reads the table as JSON."""
 
 import math
+import unicodedata
 from numbers import Integral
 from typing import Any, NamedTuple
+
+UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode's categories of control characters and the like."""
 
 
 class Shown(NamedTuple):
@@ -22,7 +26,22 @@ def show_number(value: float, spec: str = ",") -> Shown:
 
 def cell_text(cell: Any) -> str:
     """A cell as people read it; whole numbers have commas."""
-    return f"{cell:,}" if isinstance(cell, Integral) else str(cell)
+    return f"{cell:,}" if isinstance(cell, Integral) else escape_controls(str(cell))
+
+
+def escape_controls(text: str) -> str:
+    """A text with an escape for every character that moves a terminal's cursor or turns its writing round.
+
+    Line ends stay, and the two marks that letters of some scripts need between them.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode()
+        if c not in "\n\u200c\u200d" and unicodedata.category(c) in UNPRINTABLE
+        else c
+        for c in text
+    )
 
 
 def as_json(cell: Any) -> Any:

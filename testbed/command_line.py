@@ -21,6 +21,16 @@ HELP = {"-h", "--help"}
 # Every option is described by a docstring; looking for comments takes a tenth of a second.
 CONFIG = (tyro.conf.HelptextFromCommentsOff,)
 RULES = set("╭╮╰╯─-+ ")
+MOST = {
+    "--cases.count": 1_000_000,
+    "--top": 1000,
+    "--train.rows": 1_000_000,
+    "--train.row-length": 1_000_000,
+    "--threads": 4096,
+    "--trials": 10_000,
+}
+"""What single options may be at most; what is typed beyond is a slip that would take hours or all memory."""
+MOST_OF_ANYTHING = 10**9
 WIDE = "1000"
 """Columns of messages that are not for a terminal yet, so that none is broken."""
 
@@ -78,27 +88,30 @@ def parse_options(default: Options, prog: str, description: str, args: Sequence[
     except SystemExit:
         print(_error_message(errors.getvalue(), default, prog), file=sys.stderr)
         raise
-    for option, value in _float_options(settings):
-        if not math.isfinite(value):
-            print(f"error: {option} should be a number; it is {value}", file=sys.stderr)
+    for option, value in _number_options(settings):
+        most = MOST.get(option, math.inf if option.endswith("seed") else MOST_OF_ANYTHING)
+        wrong = "" if math.isfinite(value) else f"should be a number; it is {value}"
+        wrong = wrong or (f"should be at most {most:,}; it is {value:,}" if abs(value) > most else "")
+        if wrong:
+            print(f"error: {option} {wrong}", file=sys.stderr)
             raise SystemExit(2)
     return settings
 
 
-def _float_options(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:
-    """Every setting that is a float, by its option."""
-    if isinstance(value, float):
+def _number_options(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:
+    """Every setting that is a number, by its option."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
         yield option, value
     elif isinstance(value, tuple):
         for one in value:
-            yield from _float_options(one, option)
+            yield from _number_options(one, option)
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            yield from _float_options(one, f"--{name}")
+            yield from _number_options(one, f"--{name}")
     elif is_dataclass(value):
         for f in fields(value):
             joint = "-" if option == "-" else "."
-            yield from _float_options(getattr(value, f.name), f"{option}{joint}{f.name.replace('_', '-')}")
+            yield from _number_options(getattr(value, f.name), f"{option}{joint}{f.name.replace('_', '-')}")
 
 
 def option_names(value: Any, prefix: str = "--") -> Iterator[str]:

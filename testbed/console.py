@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
-from testbed.cells import as_json, cell_text
+from testbed.cells import as_json, cell_text, escape_controls
 from testbed.command_line import HELP, about_presets, parse_options, preset_of
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
 from testbed.evaluations.catalogue import own_evaluations
@@ -84,6 +84,10 @@ def run_command(
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
+    except MemoryError:
+        return _print_error("there is not enough memory for that; choose smaller numbers")
+    except RecursionError:
+        return _print_error("something is nested too deeply to be read; testbed.verify says which file")
     except KeyboardInterrupt:
         print("interrupted; the same command resumes", file=sys.stderr)
         return INTERRUPTED
@@ -164,7 +168,7 @@ def print_json() -> Iterator[None]:
         yield
     finally:
         _documents.remove(document)
-        print(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))
+        print(escape_controls(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)))
 
 
 _documents: list[dict[str, list[Any]]] = []
@@ -175,7 +179,7 @@ def say(text: str) -> None:
     """One line for the reader."""
     for document in _documents:
         document["lines"].append(text)
-    _console().print(text, soft_wrap=True)
+    _console().print(escape_controls(text), soft_wrap=True)
 
 
 def print_table(
@@ -201,7 +205,7 @@ def draw_table(
     from rich.table import Table
 
     out = Table(
-        title=title,
+        title=escape_controls(title),
         title_justify="left",
         title_style="bold",
         box=SIMPLE,
@@ -209,7 +213,9 @@ def draw_table(
         min_width=len(title),
     )
     for i, column in enumerate(header):
-        out.add_column(column, justify="right" if numbers and i else "left", no_wrap=numbers and not i)
+        out.add_column(
+            escape_controls(column), justify="right" if numbers and i else "left", no_wrap=numbers and not i
+        )
     for row in rows:
         out.add_row(*map(cell_text, row))
     return out
@@ -244,5 +250,5 @@ def _console() -> "Console":
 
 
 def _print_error(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {escape_controls(message)}", file=sys.stderr)
     return BAD_INPUT

@@ -1,7 +1,9 @@
 """python -m testbed.edit [tiny|laptop|small|paper] EDITOR...: edit facts in the model, score every edit."""
 
+import errno
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from testbed.run.world import World
 
     JudgedCases = tuple[Agent, list[Case]]
+
+
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def edit(options: EditSettings) -> None:
@@ -184,8 +189,12 @@ def run_jobs(
         untraced["made_with"] = with_beginning(job.folder, jobs.origin["made_with"])
         write(job.folder / "config.json", job.trace | untraced)
         assert job.method is not None, "only testbed.score has results without a method"
-        with show_progress(job.name, bench.edit_count) as advance:
-            bench.edit_cases(job.method, job.folder, advance)
+        try:
+            with show_progress(job.name, bench.edit_count) as advance:
+                bench.edit_cases(job.method, job.folder, advance)
+        except InputError:
+            forget_refused(job.folder)
+            raise
     return agent, drawn_cases
 
 
@@ -197,6 +206,18 @@ def with_beginning(folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
     earlier = read_config(folder).get("made_with") if (folder / CONFIG).exists() else None
     before, now = (describe_circumstances({"made_with": one or {}}) for one in (earlier, made_with))
     return made_with if not earlier or before == now else made_with | {"begun": earlier.get("begun", earlier)}
+
+
+def forget_refused(folder: Path) -> None:
+    """Remove what says how edits are made, where none was begun."""
+    from testbed.engine.plan import PLAN
+    from testbed.engine.trace import CONFIG
+
+    if not (folder / PLAN).exists():
+        (folder / CONFIG).unlink(missing_ok=True)
+        with suppress(OSError):
+            for path in (folder, folder.parent):
+                path.rmdir()
 
 
 def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":
@@ -254,7 +275,12 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
             if note:
                 say(note)
         summary = summarise_results(evaluation, results, job.name, controls)
-        write_summary(summary, job.folder, judged_by, results.lost_edits)
+        try:
+            write_summary(summary, job.folder, judged_by, results.lost_edits)
+        except OSError as error:
+            if error.errno not in READ_ONLY:
+                raise
+            say(f"{job.folder} is read-only, so no summary is written there")
         for reader in (job.name, control_reader(job.name, FITTED_HALF)):
             if reader in summary["all"]:
                 estimates = [summary["all"][reader].get(name) for name in headlines]

@@ -13,7 +13,7 @@ from testbed.console import print_table, run_command, say, show_progress
 from testbed.edit import draw_with_agent, take_whole_sequences
 from testbed.launch import launch_command
 from testbed.presets import EXPORT
-from testbed.run.lock import only_one
+from testbed.run.lock import only_one, only_one_at
 from testbed.run.runs import Run, folder_digest
 from testbed.settings import ExportSettings
 
@@ -51,7 +51,12 @@ def export(options: ExportSettings) -> None:
     folder = options.folder or run.folder / ("door" if options.with_cases else "huggingface")
     origin = {"checkpoint": folder_digest(checkpoint), "corpus": folder_digest(run.corpus)}
     if not folder.exists():
-        with only_one(run, "export"):
+        lock = (
+            only_one_at(folder.with_name(f".{folder.name}.lock"))
+            if options.folder
+            else only_one(run, "export")
+        )
+        with lock:
             export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
     elif (folder / ORIGIN).exists() and read_json(folder / ORIGIN) == origin:
         verify_folder(folder)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -37,6 +38,7 @@ def report(options: ReportSettings) -> None:
         return
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
+    runs[0] = replace(runs[0], pages=options.to)
     differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
     if differ and not options.pool_unlike:
         raise InputError(
@@ -90,6 +92,7 @@ def _write_explorer(
     """The page with a row for every edit, in the folder of the report."""
     from testbed.advice import ask_options
     from testbed.evaluations.views import view_of
+    from testbed.pages.explorer.view import add_faults
     from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
     from testbed.run.world import load_world
 
@@ -98,7 +101,7 @@ def _write_explorer(
             part.key,
             part.chapter.title,
             part.editors,
-            [view_of(e) for e in part.editors],
+            add_faults([view_of(e) for e in part.editors], part.editors),
             {e.name: ask_options(runs[0], e.edits.editor, e.edits.settings) for e in part.editors},
         )
         for part in chapters

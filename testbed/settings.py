@@ -154,6 +154,8 @@ class ReportSettings:
     """Folder of all runs."""
     and_runs: tuple[str, ...] = ()
     """Further runs, such as other seeds; editors of the same settings are pooled."""
+    to: Path | None = None
+    """Folder of the report; without it, report in the run's folder. A run that is read-only needs one."""
     pool_unlike: bool = False
     """Pool runs whose settings of corpus or training differ in more than seeds."""
     evaluation: tuple[str, ...] = ()
@@ -213,12 +215,14 @@ class AskSettings:
 
 @dataclass(frozen=True)
 class VerifySettings:
-    """Which run to look through."""
+    """Which run to look through, and how closely."""
 
     run: str = "demo"
     """Name of the run."""
     runs: Path = Path("runs")
     """Folder of all runs."""
+    whole: bool = False
+    """Make everything again in a scratch folder, from the seed or table to the last metric, and compare."""
 
 
 @dataclass(frozen=True)

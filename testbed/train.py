@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from testbed.run.world import World
 
 COPIES = 3
-"""Of every parameter in float32, at the least: itself, its gradient, and one moment."""
+"""Of every parameter in float32, at the least: itself, its gradient, and one moment. Of every token of a step
+there is a vector for each layer."""
 TARGETS = (0.5, 0.8, 0.9, 0.95)
 
 
@@ -88,7 +89,8 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
             say(sentence)
 
     vocabulary = world.tokenizer.vocabulary
-    _require_memory(4 * COPIES * model.parameters(vocabulary) / mesh.size)
+    kept = config.rows * config.row_length * model.hidden * model.layers
+    _require_memory(4 * (COPIES * model.parameters(vocabulary) + kept) / mesh.size)
     if newest:
         state = load_checkpoint(newest, abstract_state(model, config, vocabulary, mesh))
     else:
@@ -134,7 +136,7 @@ def _require_memory(least: float) -> None:
     if least > memory:
         raise InputError(
             f"this model takes at least {least / 1e9:,.1f} GB to train and there are {memory / 1e9:,.1f} GB; "
-            "choose smaller --model sizes, or cut it over devices by --mesh"
+            "choose smaller --model sizes or fewer --train.rows, or cut it over devices by --mesh"
         )
 
 

@@ -1,10 +1,10 @@
 """python -m testbed.verify --run NAME: is every file of a run as it was written, and if not, what to do."""
 
-import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from corpus.errors import InputError
@@ -34,10 +34,10 @@ class Part(NamedTuple):
 
 
 def verify(options: VerifySettings) -> None:
-    """Compare every file of a run with its checksum; nothing is changed.
+    """Compare every file of a run with its checksum, perhaps also with itself made again; nothing is changed.
 
     Raises:
-        InputError: there is no such run, or a part of it is damaged.
+        InputError: there is no such run, or a part of it is damaged, or differs when made again.
     """
     run = Run(options.runs, options.run)
     if not run.folder.is_dir():
@@ -54,6 +54,27 @@ def verify(options: VerifySettings) -> None:
         say(f"{why}; this makes it again:\n  {_mending_command(run, part)}")
     if damaged:
         raise InputError(f"{len(damaged)} of {len(wrong)} parts of {run.folder} are damaged; see above")
+    if options.whole:
+        verify_by_making_again(run)
+
+
+def verify_by_making_again(run: Run) -> None:
+    """Make everything again in a scratch folder and compare, from the seed or the table to the last metric.
+
+    Raises:
+        InputError: something differs; the table says what.
+    """
+    from testbed.remake import ELSEWHERE, SAME, remake_run
+
+    with TemporaryDirectory(prefix="credence-") as scratch:
+        made = list(remake_run(run, Path(scratch)))
+    print_table(f"{run.folder} made again", ("part", "made again"), made, numbers=False)
+    differ = [part for part, outcome in made if not outcome.startswith((SAME, ELSEWHERE))]
+    if differ:
+        raise InputError(
+            f"{len(differ)} of {len(made)} parts of {run.folder} differ when made again; see above"
+        )
+    say(f"all {len(made)} parts are the same when they are made again")
 
 
 def parts_of(run: Run) -> Iterator[Part]:
@@ -147,8 +168,8 @@ def _edit_command(run: Run, folder: Path) -> str:
     from testbed.engine.trace import CONFIG
 
     try:
-        return edit_command(run, json.loads((folder / CONFIG).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return edit_command(run, read_json(folder / CONFIG))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError):
         # How they were made is what is damaged.
         return command_for(run, "edit")
 

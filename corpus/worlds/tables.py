@@ -30,6 +30,8 @@ from corpus.worlds.selection import Facts
 
 BLOCK_BYTES = 1 << 22
 LONGEST_CELL = 1 << 20
+MOST_ROWS = 25_000_000
+"""Of a table; Wikidata5m has 21 million."""
 CELL = pa.dictionary(pa.int32(), pa.string())
 EXPECTED = "subject, relation and object"
 # Python's white space, as classes of Arrow's regular expressions.
@@ -59,17 +61,29 @@ class _WatchedStream(io.RawIOBase):
     def __init__(
         self, file: IO[bytes], stream: IO[bytes] | gzip.GzipFile, advance: Callable[..., None]
     ) -> None:
-        self.file, self.stream, self.advance, self.seen = file, stream, advance, 0
+        self.file, self.stream, self.advance, self.seen, self.lines = file, stream, advance, 0, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         chunk = self.stream.read(len(buffer))
+        self.lines += chunk.count(b"\n")
+        require_rows(self.file.name, self.lines)
         buffer[: len(chunk)] = chunk
         self.advance(self.file.tell() - self.seen)
         self.seen = self.file.tell()
         return len(chunk)
+
+
+def require_rows(path: Path | str, rows: int) -> None:
+    """Refuse a table that would take more memory than most machines have, however small its file is.
+
+    Raises:
+        InputError: it has more than MOST_ROWS.
+    """
+    if rows > MOST_ROWS:
+        raise InputError(f"{path} has more than {MOST_ROWS:,} rows; write those that are wanted to a file")
 
 
 @contextmanager
@@ -142,6 +156,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> list[pa.ChunkedArray]:
     require_regular(path)
     try:
         names = pq.read_schema(path).names
+        require_rows(path, pq.read_metadata(path).num_rows)
         if not columns and len(names) != 3:
             raise InputError(f"{path} has the columns {', '.join(names)}; name three as --world.columns")
         chosen = [_find_column(path, names, column) for column in columns or "123"]

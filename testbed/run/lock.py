@@ -67,6 +67,17 @@ def only_one(run: Run, stage: str) -> Iterator[None]:
 
 
 @contextmanager
+def only_one_at(folder: Path) -> Iterator[None]:
+    """Hold a folder that is none of a run's stages.
+
+    Raises:
+        BusyError: another process holds it; the message says which.
+    """
+    with _hold_lock(folder, str(folder), fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
 def one_of_several(run: Run, stage: str, part: str) -> Iterator[None]:
     """Hold a part of a stage of a run, while other processes may hold other parts, and nobody the whole.
 
@@ -94,12 +105,16 @@ def _hold_lock(folder: Path, about: str, kind: int) -> Iterator[None]:
     handle, note = _lock_folder(folder, about, kind), folder / HOLDER
     try:
         text = f"process {os.getpid()} on {platform.node()} ({shlex.join(sys.argv)})\n"
-        with os.fdopen(os.open(note, WRITE_ONLY, 0o644), "w", errors="backslashreplace") as file:
+        # Where nothing can be written, or a link stands in its place, others learn less.
+        with (
+            suppress(OSError),
+            os.fdopen(os.open(note, WRITE_ONLY, 0o644), "w", errors="backslashreplace") as file,
+        ):
             file.write(text)
         yield
     finally:
-        note.unlink(missing_ok=True)
         with suppress(OSError):
+            note.unlink(missing_ok=True)
             for path in missing:
                 path.rmdir()
         os.close(handle)

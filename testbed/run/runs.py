@@ -39,6 +39,8 @@ class Run:
 
     root: Path
     name: str
+    pages: Path | None = None
+    """Where its report goes, where that is another folder."""
 
     def __post_init__(self) -> None:
         if not self.name or Path(self.name).name != self.name or self.name in (".", ".."):
@@ -93,7 +95,7 @@ class Run:
     @property
     def report(self) -> Path:
         """The report's pages, pictures and tables."""
-        return self.folder / "report"
+        return self.pages or self.folder / "report"
 
 
 class NotMadeError(InputError):
@@ -274,7 +276,7 @@ def read_metrics(run: Run) -> list[dict]:
         lines = run.metrics.read_text(encoding="utf-8").split("\n")
         # What stands behind the last line end is empty, or half a line.
         return [json.loads(line) for line in lines[:-1]]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise NotMadeError(f"{run.metrics} is not readable ({error})", "train", run) from None
 
 

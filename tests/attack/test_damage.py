@@ -6,11 +6,14 @@ import shlex
 import shutil
 import subprocess
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpus.files import CHECKSUMS, read_record, write_record
 from testbed import ask, corpus, edit, report, train, verify
 from testbed.advice import command_for
+from testbed.engine.records import seal_results
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, assert_same_training, at, complaint, copied
@@ -257,3 +260,25 @@ def question_of(runs):
     world = load_world(Run(runs, "x"))
     graph = world.graph
     return f"{graph.entities[graph.subject[0]]} {graph.relations[graph.relation[0]]}"
+
+
+def test_a_whole_run_made_again_is_the_same_and_a_forged_one_is_not(finished, tmp_path, capsys):
+    """Forged so that every checksum fits: only who makes it again can tell."""
+    runs = copied(finished, tmp_path)
+    before = {p: p.read_bytes() for p in (runs / "x").rglob("*") if p.is_file()}
+    assert verify.main([*at(runs), "--whole"]) == 0
+    assert "all 4 parts are the same when they are made again" in capsys.readouterr().out
+    assert before == {p: p.read_bytes() for p in (runs / "x").rglob("*") if p.is_file()}
+    [folder] = (runs / "x" / "edits" / "hase").iterdir()
+    table = pq.read_table(folder / "choices.parquet")
+    answers = table["lm_answer_after"].to_numpy().copy()
+    answers[0] += 1
+    place = table.column_names.index("lm_answer_after")
+    forged = table.set_column(place, table.schema.field(place), pa.array(answers, pa.int32()))
+    pq.write_table(forged, folder / "choices.parquet")
+    seal_results(folder)
+    assert verify.main(at(runs)) == 0
+    assert verify.main([*at(runs), "--whole"]) == 2
+    captured = capsys.readouterr()
+    assert "choices.parquet differs in lm_answer_after" in captured.out.replace("\n", " ")
+    assert "1 of 4 parts" in captured.err

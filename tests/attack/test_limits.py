@@ -1,0 +1,157 @@
+"""Numbers too large, files that never end, and names that a terminal or a shell would obey."""
+
+import errno
+import gzip
+import json
+import os
+import shlex
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from testbed import ask, corpus, edit, export, report, train, verify
+from testbed.advice import command_for
+from testbed.cells import cell_text, escape_controls
+from testbed.run.runs import Run
+from testbed.scores import summary
+from tests.runs import EDITS, RECIPE, WORLD, at, complaint, copied
+
+SECONDS = 5
+HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202e abc \x9b31m \u2028 \r"
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "said"),
+    [
+        (edit, ["--cases.count", "1000000000000"], "--cases.count should be at most 1,000,000"),
+        (ask, ["Who", "--top", "1000000"], "--top should be at most 1,000; it is 1,000,000"),
+        (train, ["--train.rows", "100000000"], "--train.rows should be at most 1,000,000"),
+        (train, ["--train.row-length", "1000000000"], "--train.row-length should be at most 1,000,000"),
+        (train, ["--train.steps", "10" * 9], "--train.steps should be at most 1,000,000,000"),
+        (corpus, ["--world.subjects", "-10000000000"], "--world.subjects "),
+        (corpus, ["--threads", "100000"], "--threads should be at most 4,096"),
+    ],
+)
+def test_every_number_has_a_limit_in_its_message(command, options, said, capsys):
+    began = time.perf_counter()
+    with pytest.raises(SystemExit) as ended:
+        command.main(options)
+    assert ended.value.code == 2
+    assert said in complaint(capsys)
+    assert time.perf_counter() - began < SECONDS
+
+
+def test_a_step_that_no_memory_holds_is_refused(built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    huge = ["--train.rows", "1000000", "--train.row-length", "1000000"]
+    assert train.main([*at(runs), *RECIPE, *huge]) == 2
+    assert "choose smaller --model sizes or fewer --train.rows" in complaint(capsys)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "tsv.gz"])
+def test_a_small_file_of_too_many_rows_is_refused(kind, tmp_path, capsys, monkeypatch):
+    """The limit is lowered: what is shown is that rows are counted before they are kept."""
+    monkeypatch.setattr("corpus.worlds.tables.MOST_ROWS", 1_000_000)
+    path = tmp_path / f"rows.{kind}"
+    if kind == "parquet":
+        column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_500_000, pa.int32()), pa.array(["same"]))
+        pq.write_table(pa.table({"s": column, "r": column, "o": column}), path)
+    else:
+        path.write_bytes(gzip.compress(b"a\tb\tc\n" * 40_000_000, 1))
+    assert path.stat().st_size < 2_000_000
+    began = time.perf_counter()
+    assert corpus.main([*at(tmp_path), "--world.source", "tsv", "--world.path", str(path)]) == 2
+    assert "has more than 1,000,000 rows; write those that are wanted to a file" in complaint(capsys)
+    assert time.perf_counter() - began < 2 * SECONDS
+
+
+@pytest.mark.parametrize("what", ["pipe", "endless"])
+@pytest.mark.parametrize("name", ["wikidata5m_all_triplet.txt", "wikidata5m_entity.txt"])
+def test_files_that_never_end_are_refused(what, name, tmp_path, capsys):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for other in ("wikidata5m_all_triplet.txt", "wikidata5m_entity.txt", "wikidata5m_relation.txt"):
+        (folder / other).write_text("Q1\tP1\tQ2\n", encoding="utf-8")
+    (folder / name).unlink()
+    os.mkfifo(folder / name) if what == "pipe" else (folder / name).symlink_to("/dev/zero")
+    began = time.perf_counter()
+    assert corpus.main([*at(tmp_path), "--world.source", "wikidata", "--world.path", str(folder)]) == 2
+    assert f"{name} is a pipe or a device" in complaint(capsys)
+    assert time.perf_counter() - began < SECONDS
+
+
+@pytest.mark.parametrize("depth", [60, 400, 100_000])
+def test_json_that_is_nested_without_end_is_damage(depth, finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    for path in sorted(p for p in (runs / "x").rglob("*.json*") if "state" not in p.parts):
+        whole = path.read_bytes()
+        path.write_text('{"a":' * depth + "1" + "}" * depth, encoding="utf-8")
+        assert verify.main(at(runs)) == 2, path
+        complaint(capsys)
+        path.write_bytes(whole)
+    assert verify.main(at(runs)) == 0
+
+
+def test_a_terminal_obeys_nothing_that_data_says(finished, capsys):
+    question = f"{HOSTILE} educated at"
+    assert ask.main([question, *at(finished)]) == 2
+    said = complaint(capsys)
+    assert "\\x1b[2J" in said
+    assert not set(said) & set("\x1b\x07\u202e\x9b\u2028\r")
+    assert cell_text(HOSTILE) == escape_controls(HOSTILE) != HOSTILE
+    for harmless in (
+        "Ada Marlow",
+        "\u05d3\u05d5\u05d3",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "a\nb",
+    ):
+        assert escape_controls(harmless) == harmless
+
+
+def test_a_forged_name_is_quoted_in_what_is_to_be_pasted(built, tmp_path, capsys):
+    runs = copied(built, tmp_path)
+    forged = "x$(touch owned);y.json"
+    (runs / "x" / "tuned" / "hase").mkdir(parents=True)
+    (runs / "x" / "tuned" / "hase" / forged).write_text("{}", encoding="utf-8")
+    assert verify.main(at(runs)) == 2
+    printed = capsys.readouterr().out.replace("\n", "")
+    assert shlex.quote("x$(touch owned);y") in printed.replace("  ", " ") or "'x$(touch" in printed
+    words = shlex.split(command_for(Run(runs, "x"), "tune x$(touch owned);y"))
+    assert "x$(touch owned);y" in words
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_a_finished_run_that_is_read_only_is_shown_and_exported_elsewhere(
+    finished, tmp_path, monkeypatch, capsys
+):
+    runs = copied(finished, tmp_path)
+    files = {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (runs / "x").rglob("*")}
+    assert report.main([*at(runs), "--to", str(tmp_path / "page")]) == 0
+    assert export.main([*at(runs), "--folder", str(tmp_path / "model")]) == 0
+    assert files == {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (runs / "x").rglob("*")}
+    assert (tmp_path / "page" / "index.html").exists()
+    assert (tmp_path / "model" / "model.safetensors").exists()
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(summary, "write_record", refuse)
+    capsys.readouterr()
+    assert edit.main([*at(runs), *EDITS]) == 0
+    said = capsys.readouterr().out.replace("\n", " ")
+    assert "is read-only, so no summary is written there" in said
+    assert "edits of" in said
+
+
+def test_what_intervals_are_said_to_be(finished):
+    text = (finished / "x" / "report" / "index.html").read_text(encoding="utf-8")
+    assert "95% interval over subjects or sequences, requested objects and worlds" in text
+    assert "bootstrap" not in text.split("How to read the tables")[1]
+
+
+def test_corpora_are_as_before(tmp_path):
+    """Limits refuse nothing that was small."""
+    assert corpus.main([*at(tmp_path), *WORLD]) == 0
+    assert json.loads((tmp_path / "x" / "config.json").read_text(encoding="utf-8"))["corpus"]["code"]
