@@ -34,17 +34,14 @@ SLOTS = 2 * len(EDITOR_COLOURS)
 
 
 def assign_slots(editors: Iterable[str]) -> dict[str, int]:
-    """A slot for each editor: built-in ones have theirs by place in the catalogue, others by their name.
+    """A slot for each editor, by its name without its settings, so that it is the same on every page.
 
     Where another editor shown has it already, the next that is free: up to SLOTS editors all differ.
     """
-    from testbed.engine.catalogue import editor_entries
-
-    places = {name: i for i, name in enumerate(editor_entries())}
     slots: dict[str, int] = {}
     for name in dict.fromkeys(editors):
         base = re.split(r"[^\w.:-]", name)[0]
-        first = places.get(base, zlib.crc32(base.encode())) % SLOTS
+        first = zlib.crc32(base.encode()) % SLOTS
         taken = set(slots.values())
         free = [(first + i) % SLOTS for i in range(SLOTS) if (first + i) % SLOTS not in taken]
         slots[name] = free[0] if free else first

@@ -119,6 +119,7 @@ def first_table(editors: Sequence[ScoredEditor], metrics: Sequence[str] = ()) ->
         rows,
         better=better_of(first.evaluation.metrics),
         contest=rows_in_contest(editors),
+        to_beat=range(len(editors), len(rows)),
     )
 
 
