@@ -13,6 +13,8 @@ from experiments.studies.negation import (
     COLUMNS,
     KNOWN,
     LESSONS,
+    NEGLECT,
+    TRUE_LABEL,
     Answers,
     _word_lesson,
     ask_agent,
@@ -66,13 +68,14 @@ def test_columns_are_what_they_say():
         *map(np.array, ([0.9, 0.9], [0.1, 0.9], [0.4, 0.6], [[0.6, 0.3], [0.1, 0.9]], [[0.3], [0.9]]))
     )
     unlabelled = before._replace(labels=before.labels[:, ::-1])
-    worlds = [{"": before, "told": after}, {"": unlabelled, "told": after}]
+    labelled = after._replace(statement=np.array([0.5, 0.9]))
+    worlds = [{"": one, "told": after, TRUE_LABEL: labelled} for one in (before, unlabelled)]
     false, true = (measure_lesson(worlds, "told", claim) for claim in ("false", "true"))
     assert list(false) == list(COLUMNS)
     values = {name: false[name].value for name in COLUMNS}
     assert values == pytest.approx(
         {
-            "o before": 0.1, "o after": 0.9, KNOWN: 0.9, "rises": 1.0, "object after": 0.1,
+            "o before": 0.1, "o after": 0.9, KNOWN: 0.9, NEGLECT: 2.0, "rises": 1.0, "object after": 0.1,
             '"true" after': 0.6, "consequence after": 0.4, "damage": 0.2,
         }
     )  # fmt: skip

@@ -58,10 +58,13 @@ CLAIMS = ("false", "true")
 """What is spoken of: an object that the fact has not, or the one that it has."""
 KNOWN = "o after, label known"
 AGENT = "the exact agent"
+TRUE_LABEL = '"S" is true'
+NEGLECT = "rise, of that by true"
 COLUMNS = (
     "o before",
     "o after",
     KNOWN,
+    NEGLECT,
     "rises",
     "object after",
     '"true" after',
@@ -79,7 +82,7 @@ class Lesson(NamedTuple):
 
 LESSONS = {
     "S": Lesson(("assertion",), "doubt"),
-    '"S" is true': Lesson(("true",), "sentence"),
+    TRUE_LABEL: Lesson(("true",), "sentence"),
     '"S" is false': Lesson(("false",), "sentence"),
     '"not S" is true': Lesson(("denial",), "sentence"),
     'S. "S" is false': Lesson(("assertion", "false"), "sentence"),
@@ -307,8 +310,9 @@ def _show_table(claim: str, rows: Sequence[Sequence[Cell]]) -> Table:
     what = "an object that the fact has not" if claim == "false" else "the object that the fact has"
     note = (
         f"S says {what}. Probabilities of its object o, and of what would follow from it; label known: where "
-        "the unedited model labels S rightly; rises: share of edits after which o is likelier; damage: what "
-        "others' objects lose, where they lose. Intervals over worlds and cases."
+        "the unedited model labels S rightly; rise, of that by true: how much likelier o is, divided by how "
+        "much it is after '\"S\" is true'; rises: share of edits after which o is likelier; damage: what others' "
+        "objects lose, where they lose. Intervals over worlds and cases."
     )
     return Table(
         f"claims-{claim}", f"Claims that are {claim}", ["editor", "told", *COLUMNS], list(rows), note
@@ -317,9 +321,9 @@ def _show_table(claim: str, rows: Sequence[Sequence[Cell]]) -> Table:
 
 def measure_lesson(by_world: Sequence[dict[str, Answers]], lesson: str, claim: str) -> dict[str, Estimate]:
     """The columns of the table, over all worlds."""
-    before, after = (
+    before, after, labelled_true = (
         Answers(*map(np.concatenate, zip(*(answers[name] for answers in by_world), strict=True)))
-        for name in ("", lesson)
+        for name in ("", lesson, TRUE_LABEL)
     )
     count = len(by_world[0][""].statement)
     among = np.tile(np.arange(count) < count // 2, len(by_world)) == (claim == "false")
@@ -328,18 +332,20 @@ def measure_lesson(by_world: Sequence[dict[str, Answers]], lesson: str, claim: s
         "o before": mean_of(before.statement),
         "o after": mean_of(after.statement),
         KNOWN: mean_of(after.statement, (before.labels[:, 0] > before.labels[:, 1]) == (claim == "true")),
+        NEGLECT: Metric(after.statement - before.statement, labelled_true.statement - before.statement),
         "rises": mean_of(after.statement > before.statement),
         "object after": mean_of(after.truth),
         '"true" after': mean_of(after.labels[:, 0]),
         "consequence after": mean_of(after.effect),
-        "damage": mean_of(lost)._replace(limits=(0.0, 1.0)),
+        "damage": mean_of(lost),
     }
     clusters = {"world": np.repeat(np.arange(len(by_world)), count), "case": np.arange(len(lost))}
-    return estimate_metrics({name: _clip_limits(m) for name, m in metrics.items()}, clusters, among)
-
-
-def _clip_limits(metric: Metric) -> Metric:
-    return metric if metric.share else metric._replace(limits=(0.0, 1.0))
+    metrics |= {
+        name: metric._replace(limits=(0.0, 1.0))
+        for name, metric in metrics.items()
+        if name != NEGLECT and not metric.share
+    }
+    return estimate_metrics(metrics, clusters, among)
 
 
 def measure_labels(options: Settings, run: Run, seed: int) -> float:
