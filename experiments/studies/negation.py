@@ -311,8 +311,8 @@ def _show_table(claim: str, rows: Sequence[Sequence[Cell]]) -> Table:
     note = (
         f"S says {what}. Probabilities of its object o, and of what would follow from it; label known: where "
         "the unedited model labels S rightly; rise, of that by true: how much likelier o is, divided by how "
-        "much it is after '\"S\" is true'; rises: share of edits after which o is likelier; damage: what others' "
-        "objects lose, where they lose. Intervals over worlds and cases."
+        "much it is after the label true; rises: share of edits after which o is likelier; damage: what "
+        "others' objects lose, where they lose. Intervals over worlds and cases."
     )
     return Table(
         f"claims-{claim}", f"Claims that are {claim}", ["editor", "told", *COLUMNS], list(rows), note
