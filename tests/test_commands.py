@@ -392,7 +392,7 @@ def test_parts_of_different_runs_are_not_mixed(finished, tmp_path, capsys):
     assert train.main([*at(runs), *RECIPE]) == 2
     assert "(seed is 1 there and 0 here)" in complaint(capsys)
     assert edit.main([*at(runs), *EDITS]) == 2
-    assert "was trained on another corpus" in complaint(capsys)
+    assert "corpus was made with other settings" in complaint(capsys)
 
 
 def test_a_lost_config_is_said_to_be_lost(built, tmp_path, capsys):

@@ -13,6 +13,7 @@ from testbed.evaluations.hase.metrics import (
     KEPT,
     MUST_CHANGE,
     MUST_STAY,
+    NEIGHBOURS,
     claims_by_case,
     make_subsets,
     name_at,
@@ -355,10 +356,13 @@ def test_shares_count_within_what_there_is(seed):
 def test_places_add_up(seed):
     o = draw_answers(seed)
     metrics = scores(o)
-    for name in ("answer", "TV", "JS", "KL"):
-        parts = [metrics[f"{name} {holder}.{r}"] for holder in ("old", "new", "random") for r in ("r1", "r2")]
+    places = [f"{holder}.{r}" for holder in ("old", "new", "random") for r in ("r1", "r2")]
+    for kind in ("right", "TV", "JS", "KL"):
+        parts = [metrics[name_at(kind, place)] for place in places]
         for field in range(2):
-            assert metrics[f"{name} s2"][field] == pytest.approx(sum(part[field] for part in parts))
+            assert metrics[name_at(kind, NEIGHBOURS)][field] == pytest.approx(
+                sum(part[field] for part in parts)
+            )
 
 
 pairs = st.tuples(*[arrays.arrays(float, OPTIONS + 1, elements=st.floats(0.001, 1))] * 2)
