@@ -13,6 +13,7 @@ from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext
 from lm.language_model import LanguageModel
 from lm.model import init_params
+from lm.prompts import left_pad
 from lm.scoring import candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
 from testbed.engine import questions
 from testbed.engine.questions import pack_case
@@ -132,21 +133,32 @@ def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkey
     asked = jax.tree.map(lambda x: x.swapaxes(0, 1), asked)
     got = questions.answer_probes(model, jax.tree.map(lambda x: x[None], delta), asked, words, longest)
     edited = model.with_delta(delta)
+    names_of = [[[tokenizer.entity(int(o)) for o in q.options] for q in case.choices] for case in cases]
+    every = [names for of_case in names_of for names in of_case]
+    # One shape for all, so that what is asked alone is compiled once.
+    room = (
+        max(map(tree_size, every)),
+        max(map(len, every)),
+        max(len(name) for names in every for name in names),
+    )
+    longest_sentence = max(len(tokenizer.sentence(claim.sentence)) for case in cases for claim in case.claims)
     for i, case in enumerate(cases):
         for q, choice in enumerate(case.choices):
-            names = [tokenizer.entity(int(o)) for o in choice.options]
-            tree = candidate_tree(names, tree_size(names), len(names), max(map(len, names)))
-            prompt = edited.read_prompts(
-                tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)[None]
-            )
+            names = names_of[i][q]
+            tree = candidate_tree(names, *room)
+            row = tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)
+            prompt = edited.read_prompts(left_pad([row], shape.prompt))
             alone = object_log_probabilities(edited, prompt, jax.tree.map(lambda x: x[None], tree))
             for name, wanted in zip(("ended", "begun"), alone, strict=True):
                 mine = getattr(got, name)[0, i, q]
-                np.testing.assert_allclose(mine[: len(names)], np.exp(wanted[0]), rtol=1e-4, atol=1e-7)
+                np.testing.assert_allclose(
+                    mine[: len(names)], np.exp(wanted[0, : len(names)]), rtol=1e-4, atol=1e-7
+                )
                 assert (mine[len(names) :] == 0).all()
             said = generate(edited, prompt, longest + 1)
             np.testing.assert_array_equal(got.tokens[0, i, q], said[0])
         for q, claim in enumerate(case.claims):
-            sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])[None]
-            wanted = next_token_probabilities(edited, edited.read_prompts(sentence), words)
+            sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])
+            read = edited.read_prompts(left_pad([sentence], longest_sentence))
+            wanted = next_token_probabilities(edited, read, words)
             np.testing.assert_allclose(got.claims[0, i, q], wanted[0], rtol=1e-4, atol=1e-7)
