@@ -129,10 +129,10 @@ class Jobs(NamedTuple):
 def plan_jobs(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
     from testbed.engine.identity import method_identity
-    from testbed.engine.trace import code_of_cases, folder_of, inputs_of
+    from testbed.engine.trace import folder_of
     from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
     from testbed.run.model import load_model
-    from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
+    from testbed.run.runtime import circumstances, prepare_jax
     from testbed.run.world import load_world
     from testbed.scores.readers import columns_of
     from testbed.scores.recalibration import temperatures_file
@@ -143,12 +143,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     model, checkpoint = load_model(run, world, options.checkpoint)
     if options.tuned:
         options = replace(options, configs=with_tuned_settings(run, options.editors, options))
-    shared = {
-        "inputs": inputs_of(run, checkpoint),
-        "settings": options.settings_as_data(),
-        "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
-        "flags": numeric_flags(),
-    }
+    shared = trace_cases(run, checkpoint, options)
     jobs = []
     for name in options.editors:
         method = method_named(name, options, world)
@@ -158,6 +153,19 @@ def plan_jobs(options: EditSettings) -> Jobs:
     origin = {"tuned": tuning_origin(options), "made_with": circumstances()}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
+
+
+def trace_cases(run: Run, checkpoint: Path, options: EditSettings) -> dict[str, Any]:
+    """What all edits of the same cases depend on: hashes of what they are of, settings, code, flags."""
+    from testbed.engine.trace import code_of_cases, inputs_of
+    from testbed.run.runtime import numeric_flags
+
+    return {
+        "inputs": inputs_of(run, checkpoint),
+        "settings": options.settings_as_data(),
+        "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
+        "flags": numeric_flags(),
+    }
 
 
 def draw_with_agent(world: "World", options: EditSettings) -> "JudgedCases":

@@ -4,7 +4,6 @@ EDITOR is a name, my_module:MyEditor, or a folder of answers (docs/examine.md). 
 are made where they are missing. A killed command goes on where it was when it is typed again.
 """
 
-import hashlib
 import os
 import platform
 import shutil
@@ -25,6 +24,7 @@ from testbed.own import plain_name
 from testbed.run.lock import only_one
 from testbed.run.runs import add_missing_settings, differing_settings, finished_training, provenance
 from testbed.score import import_answers
+from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
 from testbed.suite import HASHES, SUITE, SuiteWorld, list_worlds
 from testbed.train import train
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from testbed.run.world import World
     from testbed.scorecard import Scorecard, WorldResults
 
-CARD, PAGE, ANSWERS = "scorecard.json", "scorecard.md", "answers"
-BOUND = ("world", "corpus", "cases")
-"""Hashes that are the same on every machine."""
+PAGE = "scorecard.md"
 
 
 class Examined(NamedTuple):
@@ -189,6 +187,7 @@ def digest_world(
 ) -> dict[str, Any]:
     """Hashes of a world, its corpus and cases; settings; of its model the weights and the accuracy."""
     from testbed.engine.door_cases import hash_cases
+    from testbed.engine.house import hash_weights
     from testbed.run.runs import folder_digest
 
     return {
@@ -196,20 +195,9 @@ def digest_world(
         "corpus": folder_digest(world.run.corpus),
         "cases": hash_cases(made, cases)[:12],
         "settings": world.edits.settings_as_data(),
-        "weights": hash_weights(model),
+        "weights": hash_weights(model.params)[:12],
         "accuracy": finished_training(world.run)["accuracy"],
     }
-
-
-def hash_weights(model: "LanguageModel") -> str:
-    """A short hash of all weights, bit for bit."""
-    import jax
-    import numpy as np
-
-    seen = hashlib.sha256()
-    for path, leaf in jax.tree_util.tree_leaves_with_path(model.params):
-        seen.update(jax.tree_util.keystr(path).encode() + np.asarray(leaf).tobytes())
-    return seen.hexdigest()[:12]
 
 
 def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str, Any] | None) -> None:
@@ -304,7 +292,7 @@ def write_card(
         InputError: the folder is another editor's.
     """
     from testbed.engine.trace import read_config
-    from testbed.scorecard import FORMAT, card_as_data, card_table
+    from testbed.scorecard import card_as_data, card_table
     from testbed.scores.tables import markdown_section
 
     configs = {world: read_config(path) for world, path in answers.items()}

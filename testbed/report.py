@@ -39,7 +39,7 @@ def report(options: ReportSettings) -> None:
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
     runs[0] = replace(runs[0], pages=options.to)
-    differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
+    differ = _list_unlike_settings(runs)
     if differ and not options.pool_unlike:
         raise InputError(
             f"{', '.join(names)} differ in {', '.join(differ[:5])}, so one table would mix them; report on "
@@ -128,9 +128,14 @@ def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
     if len(sizes) == 1:
         return f"{several}A world of {len(world.graph):,} facts was"
     counted = ", ".join(f"{run.name} of {sizes[folder_digest(run.world)]} facts" for run in runs)
-    differ = sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
+    differ = _list_unlike_settings(runs)
     unlike_in = f" Their settings differ in {', '.join(differ)}." if differ else ""
     return f"{several}{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
+
+
+def _list_unlike_settings(runs: "Sequence[Run]") -> list[str]:
+    """Settings of corpus and training in which any run differs from the first."""
+    return sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
 
 
 def _model_of(run: Run) -> str:

@@ -14,9 +14,9 @@ from testbed.edit import (
     print_headlines,
     recalibrate_model,
     take_whole_sequences,
+    trace_cases,
 )
 from testbed.engine.catalogue import editor_entries
-from testbed.evaluations.catalogue import cases_from
 from testbed.launch import launch_command
 from testbed.own import plain_name
 from testbed.presets import SCORE
@@ -50,9 +50,9 @@ def import_answers(options: ScoreSettings) -> Jobs:
     from testbed.engine.door_scores import check_before, describe_strength, read_folder, write_results
     from testbed.engine.questions import Questions
     from testbed.engine.records import is_complete
-    from testbed.engine.trace import code_of_cases, folder_of, inputs_of
+    from testbed.engine.trace import folder_of
     from testbed.run.model import load_model
-    from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
+    from testbed.run.runtime import circumstances, prepare_jax
     from testbed.run.world import load_world
     from testbed.scores.readers import columns_of
     from testbed.scores.recalibration import temperatures_file
@@ -63,12 +63,7 @@ def import_answers(options: ScoreSettings) -> Jobs:
     world = load_world(run)
     prepare_jax()
     model, checkpoint = load_model(run, world, options.checkpoint)
-    shared = {
-        "inputs": inputs_of(run, checkpoint),
-        "settings": options.settings_as_data(),
-        "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
-        "flags": numeric_flags(),
-    }
+    shared = trace_cases(run, checkpoint, options)
     bound = {key: shared[key] for key in ("inputs", "settings")}
     differ = differing_settings({key: about.get(key) for key in bound}, bound)
     if differ:

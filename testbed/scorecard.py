@@ -27,6 +27,7 @@ from testbed.evaluations.leme.metrics import COUPLING, PORTABILITY
 from testbed.evaluations.seesaw import OLD_HOLDERS
 from testbed.evaluations.seesaw.metrics import EXCESS
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT
+from testbed.scores.card_format import standing_key
 from testbed.scores.gather import pool_results
 from testbed.scores.metric import ARROWS, Metric
 from testbed.scores.readers import EvaluationMetrics
@@ -35,7 +36,6 @@ from testbed.scores.summary import measure_reader
 from testbed.scores.tables import Cell, Table
 from testbed.suite import COUPLES, DRAWN, PEOPLE, PERSISTING, PUBLISHED, QUICK, REVISION, TAXONOMY
 
-FORMAT = 1
 UNEDITED = "none"
 Part = Callable[[Results], np.ndarray]
 _AS_PUBLISHED, _ALL_KINDS = (PUBLISHED, QUICK), (*REVISION, QUICK)
@@ -173,13 +173,8 @@ def make_card(editors: Mapping[str, Sequence[WorldResults]], seed: int = 0) -> S
             difference = compare_metrics(metric, unedited, clusters, among, rng)
             scores[name][row.name] = Score(estimate, difference)
     card = Scorecard(rows, better, scores)
-    order = sorted(editors, key=lambda name: _standing_key(card, name))
+    order = sorted(editors, key=lambda name: standing_key(name, *card.count_rows(name)))
     return card._replace(scores={name: scores[name] for name in order})
-
-
-def _standing_key(card: Scorecard, editor: str) -> tuple[int, int, str]:
-    better, worse = card.count_rows(editor)
-    return worse - better, worse, editor
 
 
 class _Measured(NamedTuple):

@@ -101,7 +101,7 @@ def test_a_name_has_one_slot_which_edits_add_to(edits):
 
 
 @pytest.fixture(scope="module")
-def edited():
+def edited_model():
     """A random model with vectors at names of one, two and three tokens, in every layer."""
     keys = jnp.array([key_of(name) for name in ([6], [7, 8], [9, 10, 11])])
     values = jax.random.normal(jax.random.key(3), (SMALL.layers, 3, SMALL.hidden))
@@ -112,9 +112,9 @@ def edited():
 TEXTS = [[BOS, 6, 8, 3], [BOS, 8, 7, 8, SEP, 7, 8, 11, 6], [BOS, 9, 10, 11, 5, 6, 7], [BOS, 10, 11, 8]]
 
 
-def test_it_adds_what_a_loop_adds(edited):
+def test_it_adds_what_a_loop_adds(edited_model):
     """Against `shift`: what enters a layer is what the one before returned."""
-    memory, plain = edited.delta["memory"], replace(edited, delta=None)
+    memory, plain = edited_model.delta["memory"], replace(edited_model, delta=None)
     for text in TEXTS:
         row = np.array([text])
         entering = naive.recall_memory(text, *map(np.asarray, memory))
@@ -129,50 +129,50 @@ def test_it_adds_what_a_loop_adds(edited):
         twin = plain.with_delta(table | {"shift": later})
         layout = packed_layout(row, BOS)
         np.testing.assert_allclose(
-            edited.logits(row, layout), twin.logits(places[None], layout), rtol=1e-4, atol=1e-4
+            edited_model.logits(row, layout), twin.logits(places[None], layout), rtol=1e-4, atol=1e-4
         )
 
 
-def test_packed_rows_are_single_rows_and_what_names_nobody_is_bit_equal(edited):
-    alone = [np.asarray(read_whole(edited, np.array([text])))[0] for text in TEXTS]
-    packed = np.asarray(read_whole(edited, np.concatenate(TEXTS)[None]))[0]
+def test_packed_rows_are_single_rows_and_what_names_nobody_is_bit_equal(edited_model):
+    alone = [np.asarray(read_whole(edited_model, np.array([text])))[0] for text in TEXTS]
+    packed = np.asarray(read_whole(edited_model, np.concatenate(TEXTS)[None]))[0]
     np.testing.assert_allclose(packed, np.concatenate(alone), rtol=1e-4, atol=1e-4)
-    plain = replace(edited, delta=None)
+    plain = replace(edited_model, delta=None)
     untouched = np.array([TEXTS[-1]])
-    np.testing.assert_array_equal(read_whole(edited, untouched), read_whole(plain, untouched))
+    np.testing.assert_array_equal(read_whole(edited_model, untouched), read_whole(plain, untouched))
     for text, logits in zip(TEXTS[:-1], alone[:-1], strict=True):
         assert np.abs(logits[-1] - np.asarray(read_whole(plain, np.array([text])))[0, -1]).max() > 0.05
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3])
-def test_a_name_that_is_cut_by_a_cache_is_whole(edited, cut):
+def test_a_name_that_is_cut_by_a_cache_is_whole(edited_model, cut):
     """Read up to anywhere, the rest behind; and as a tree of what may follow."""
     text = TEXTS[2][:4]
     row = np.array([text])
-    whole = np.asarray(read_whole(edited, row))[0]
-    context = edited.read_prompts(row[:, :cut])
+    whole = np.asarray(read_whole(edited_model, row))[0]
+    context = edited_model.read_prompts(row[:, :cut])
     rest = row[:, cut:]
     layout = left_padded_layout(rest)
     moved = layout._replace(positions=layout.positions + context.position[:, None])
-    hidden, _ = edited.hidden_states(rest, moved, (context.cache,))
-    np.testing.assert_allclose(edited.unembed(hidden)[0], whole[cut:], rtol=1e-4, atol=1e-4)
+    hidden, _ = edited_model.hidden_states(rest, moved, (context.cache,))
+    np.testing.assert_allclose(edited_model.unembed(hidden)[0], whole[cut:], rtol=1e-4, atol=1e-4)
     choices = [text[cut:], [8, 8]]
     tree = jax.tree.map(lambda x: np.asarray(x)[None], candidate_tree(choices, 6, 2, 3))
-    scores = np.asarray(object_log_probabilities(edited, context, tree)[1])[0]
+    scores = np.asarray(object_log_probabilities(edited_model, context, tree)[1])[0]
     for choice, score in zip(choices, scores, strict=True):
         document = np.array([text[:cut] + choice])
-        says = jax.nn.log_softmax(read_whole(edited, document)[0])
+        says = jax.nn.log_softmax(read_whole(edited_model, document)[0])
         expected = sum(float(says[cut + i - 1, token]) for i, token in enumerate(choice))
         assert score == pytest.approx(expected, abs=1e-3)
 
 
-def test_it_has_a_dial_and_does_not_fold_into_weights(edited, tmp_path):
-    half = scale_delta(edited.delta, 0.5)["memory"]
-    np.testing.assert_array_equal(half.keys, edited.delta["memory"].keys)
-    np.testing.assert_allclose(half.values, edited.delta["memory"].values / 2)
-    assert fold_delta(edited.delta, VOCABULARY).keys() == {"memory"}
+def test_it_has_a_dial_and_does_not_fold_into_weights(edited_model, tmp_path):
+    half = scale_delta(edited_model.delta, 0.5)["memory"]
+    np.testing.assert_array_equal(half.keys, edited_model.delta["memory"].keys)
+    np.testing.assert_allclose(half.values, edited_model.delta["memory"].values / 2)
+    assert fold_delta(edited_model.delta, VOCABULARY).keys() == {"memory"}
     with pytest.raises(InputError, match="memory"):
-        export_model(edited, tmp_path / "out", {})
+        export_model(edited_model, tmp_path / "out", {})
 
 
 FIT = replace(AT_THE_NAME, steps=40)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from corpus.errors import InputError
 from testbed import report
-from testbed.pages.leaderboard import FORMAT, list_entries, read_card, show_number, write_leaderboard
+from testbed.pages.leaderboard import list_entries, read_card, show_number, write_leaderboard
+from testbed.scores.card_format import FORMAT
 from tests.runs import complaint
 
 HOSTILE = "</script><img src=x onerror=\"alert('ran')\">\u202e\u05d3"

@@ -124,13 +124,8 @@ def sure_loss(prices, payoffs):
     return -optimum.fun
 
 
-@pytest.mark.slow
-@hypothesis_settings(max_examples=80)
-@given(worlds, st.booleans())
-def test_no_dutch_book(world, edited):
-    agent, _, (a, b, request) = setting(world, 3)
-    if edited and agent.accepts(request.subject, request.relation, "evidence"):
-        agent = agent.with_edit(EditRequest(*request, 1.5))
+def assert_no_dutch_book(agent, a, b):
+    """No bets at an agent's prices for two statements and their compounds lose whatever is so."""
     sentences = bundle(a, b)
     prices = np.array(sentence_probabilities(agent, sentences))
     possible = [(x, y) for x in (True, False) for y in (True, False)]
@@ -139,6 +134,16 @@ def test_no_dutch_book(world, edited):
         possible = [(x, y) for x, y in possible if (x == y if a == b else not (x and y))]
     payoffs = np.array([[float(is_right(s, x, y, a)) for s in sentences] for x, y in possible])
     assert sure_loss(prices, payoffs) < 1e-8
+
+
+@pytest.mark.slow
+@hypothesis_settings(max_examples=80)
+@given(worlds, st.booleans())
+def test_no_dutch_book(world, edited):
+    agent, _, (a, b, request) = setting(world, 3)
+    if edited and agent.accepts(request.subject, request.relation, "evidence"):
+        agent = agent.with_edit(EditRequest(*request, 1.5))
+    assert_no_dutch_book(agent, a, b)
 
 
 def test_a_dutch_book_is_found_where_there_is_one():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
 from bayes.interface import EditRequest
-from bayes.logic import sentence_probabilities
 from bayes.paper import Evidence, evidence_from
 from corpus.config import ExactConfig
 from corpus.errors import InputError
@@ -31,7 +30,7 @@ from tests.test_exact_agent import (
     worlds,
 )
 from tests.test_exact_agent import beliefs as exact_beliefs
-from tests.test_logic import bundle, is_right, sure_loss
+from tests.test_logic import assert_no_dutch_book
 
 TOLERANCE = 1e-10
 FORMS = ("denial", "true", "false", "probability", "disjunction", "source", "replacement")
@@ -60,7 +59,7 @@ def random_request(rng, agent, forms=FORMS, certain=True):
     return EditRequest(s, r, o, 1.0, "evidence", 1.0, form, float(rng.choice(unsure)), tuple(names))
 
 
-def reweighted(config, graph, every, request):
+def reweight_worlds(config, graph, every, request):
     """float[worlds]: probabilities after a statement, by its definition; None where no world is left."""
     s, r, o, _, _, _, form, p, others = request
     z, size = every.z[every.fact[s, r]], len(graph.candidates_of(r))
@@ -92,7 +91,7 @@ def test_statements_of_every_form_equal_a_reweighting_of_all_worlds(world, count
     every = Enumeration(agent.graph, agent.config, sentences)
     for _ in range(count):
         request = random_request(rng, agent)
-        after = reweighted(agent.config, agent.graph, every, request)
+        after = reweight_worlds(agent.config, agent.graph, every, request)
         if after is None:
             with pytest.raises(InputError, match="rules this request out"):
                 agent.with_edit(request)
@@ -111,7 +110,7 @@ def test_a_statement_is_one_more_sentence_of_the_corpus(world, kind, label):
     more = make_sentences(kind, np.array([request[:3]]))
     more.label[:] = label
     every = Enumeration(agent.graph, agent.config, sentences)
-    assume(form == "assertion" or reweighted(agent.config, agent.graph, every, request) is not None)
+    assume(form == "assertion" or reweight_worlds(agent.config, agent.graph, every, request) is not None)
     read = fit_exact(agent.graph, agent.config, concatenate_sentences(sentences, more)).with_focus([0, 1])
     assert_same(exact_beliefs(agent.with_edit(request)), exact_beliefs(read))
 
@@ -216,13 +215,7 @@ def test_no_dutch_book_after_what_was_said(world):
     except InputError:
         return
     a, b = (Atom(*random_request(rng, agent)[:3]) for _ in range(2))
-    sentences = bundle(a, b)
-    prices = np.array(sentence_probabilities(agent, sentences))
-    possible = [(x, y) for x in (True, False) for y in (True, False)]
-    if a[:2] == b[:2]:
-        possible = [(x, y) for x, y in possible if (x == y if a == b else not (x and y))]
-    payoffs = np.array([[float(is_right(s, x, y, a)) for s in sentences] for x, y in possible])
-    assert sure_loss(prices, payoffs) < 1e-8
+    assert_no_dutch_book(agent, a, b)
 
 
 def test_what_has_no_meaning_is_refused():

@@ -66,7 +66,7 @@ class Settings(StagedSettings):
     @property
     def world_runs(self) -> list[Run]:
         """A run for each world."""
-        return [Run(self.runs, f"demo-worlds-{seed}") for seed in range(self.worlds)]
+        return list_world_runs(self.runs, self.worlds)
 
 
 def run_study(options: Settings) -> None:
@@ -76,13 +76,23 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """All models first, then the edits, a world and an editor at a time."""
-    for seed, run in enumerate(options.world_runs):
-        where = stages.settings_of_run(run, seed)
-        corpus, training = replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where)
-        yield from stages.model_stages(corpus, training, clock)
+    yield from list_model_stages(options.world_runs, clock)
     for name in options.editors:
         for seed, run in enumerate(options.world_runs):
             yield from stages.edit_stages([edit_settings(options, run, seed, (name,))])
+
+
+def list_world_runs(runs: Path, count: int) -> list[Run]:
+    """The runs of the demo's worlds of seeds 0, 1, ..."""
+    return [Run(runs, f"demo-worlds-{seed}") for seed in range(count)]
+
+
+def list_model_stages(world_runs: Sequence[Run], clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Corpus and model of each of these worlds, where they are missing."""
+    for seed, run in enumerate(world_runs):
+        where = stages.settings_of_run(run, seed)
+        corpus, training = replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where)
+        yield from stages.model_stages(corpus, training, clock)
 
 
 def edit_settings(options: Settings, run: Run, seed: int, editors: tuple[str, ...]) -> EditSettings:

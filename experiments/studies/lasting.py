@@ -23,6 +23,7 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
+from experiments.studies.demo_worlds import list_model_stages, list_world_runs
 from lm.editors.self_bayes import FitConfig
 from testbed.engine.catalogue import default_configurations
 from testbed.engine.results import cluster_levels
@@ -36,7 +37,7 @@ from testbed.evaluations.hase.metrics import (
     SUCCESS,
 )
 from testbed.evaluations.hase.tables import support_table
-from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.presets import EDIT
 from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.statistics import Estimate, estimate_metrics
@@ -89,7 +90,7 @@ class Settings(StagedSettings):
     @property
     def world_runs(self) -> list[Run]:
         """A run for each world."""
-        return [Run(self.runs, f"demo-worlds-{seed}") for seed in range(self.worlds)]
+        return list_world_runs(self.runs, self.worlds)
 
     @property
     def report_runs(self) -> list[Run]:
@@ -104,10 +105,7 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Models; then the edits, those of all worlds first."""
-    for seed, run in enumerate(options.world_runs):
-        where = stages.settings_of_run(run, seed)
-        corpus, training = replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where)
-        yield from stages.model_stages(corpus, training, clock)
+    yield from list_model_stages(options.world_runs, clock)
     for run in options.world_runs if "worlds" in options.parts else ():
         yield from stages.edit_stages([edit_settings(options, run, options.editors)])
     for run in options.report_runs[: options.sequences] if "sequences" in options.parts else ():

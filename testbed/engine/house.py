@@ -66,9 +66,10 @@ class House:
 
 
 def hash_weights(params: Any) -> str:
-    """A hash of all arrays of a tree."""
+    """A hash of all arrays of a tree and their places in it, bit for bit."""
     seen = hashlib.sha256()
-    for leaf in jax.tree.leaves(params):
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        seen.update(jax.tree_util.keystr(path).encode())
         seen.update(np.ascontiguousarray(leaf).view(np.uint8).data)
     return seen.hexdigest()
 

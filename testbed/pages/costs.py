@@ -12,7 +12,7 @@ from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
 from testbed.pages.charts import AGENT, QUIET, interval_halves, picture_style, save_figure
-from testbed.pages.messages import describe_extremes
+from testbed.pages.messages import capitalise, describe_extremes
 from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.scores.gather import ELSEWHERE
 from testbed.scores.statistics import Estimate
@@ -54,7 +54,7 @@ def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> 
     for unit, words in UNITS.items():
         file = f"frontier-{unit}.png"
         if names := draw_frontier(editors, metric, unit, folder / file):
-            says = f"{metric[0].upper()}{metric[1:]} against {words}"
+            says = f"{capitalise(metric)} against {words}"
             values = {e.name: e.summary["all"][e.name][metric].value for e in editors if e.name in names}
             pictures.append(Picture(file, says, f"{describe_extremes(values, metric)}; by {words}"))
             drawn_editors.update(names)

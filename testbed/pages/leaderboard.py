@@ -13,12 +13,10 @@ from corpus.files import read_json, staged_file, write_json
 from testbed.pages.messages import short_number
 from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
+from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT, standing_key
 from testbed.scores.metric import ARROWS
 
-CARD, PAGE, DATA = "scorecard.json", "index.html", "leaderboard.json"
-FORMAT = 1
-SAME = ("world", "corpus", "cases")
-"""Hashes that are the same of all cards on one page."""
+PAGE, DATA = "index.html", "leaderboard.json"
 NATIVE = ("lm.editors.", "testbed.engine.")
 """Where this project's own editors stand."""
 
@@ -111,7 +109,7 @@ def read_card(path: Path) -> dict[str, Any]:
                     raise ValueError(f"row {row!r}")
         if card["examined"] not in [editor["editor"] for editor in card["editors"]]:
             raise ValueError("its own editor is missing")
-        _ = [world[key] for world in card["worlds"].values() for key in SAME]
+        _ = [world[key] for world in card["worlds"].values() for key in BOUND]
         _ = card["suite"], card["title"], card["made_with"].get, card["date"]
         for world, method in card["methods"].items():
             if Path(world).name != world or not method.get("editor"):
@@ -127,7 +125,7 @@ def _find_difference(first: Mapping[str, Any], card: Mapping[str, Any]) -> str:
         return "of another suite or part of it"
     shared = first["worlds"].keys() & card["worlds"].keys()
     unlike = sorted(
-        name for name in shared if any(first["worlds"][name][k] != card["worlds"][name][k] for k in SAME)
+        name for name in shared if any(first["worlds"][name][k] != card["worlds"][name][k] for k in BOUND)
     )
     return f"of other worlds ({', '.join(unlike)})" if unlike else ""
 
@@ -148,7 +146,7 @@ def list_entries(folder: Path, cards: Mapping[str, Mapping[str, Any]]) -> list[E
         page = folder / name / "explorer" / "index.html"
         explorer = f"{name}/explorer/index.html" if page.exists() else ""
         entries.append(_make_entry(label, name, editor, _describe_card(folder / name, card), explorer))
-    return sorted(entries, key=lambda entry: (entry.worse - entry.better, entry.worse, entry.name))
+    return sorted(entries, key=lambda entry: standing_key(entry.name, entry.better, entry.worse))
 
 
 def _make_entry(
@@ -198,7 +196,7 @@ def _list_seconds(folder: Path, methods: Mapping[str, Any]) -> str:
 
 def _read_answers(folder: Path, world: str, file: str) -> Any:
     """A file beside the answers in a world; None where it was not handed in."""
-    path = folder / "answers" / world / file
+    path = folder / ANSWERS / world / file
     return read_json(path) if path.is_file() else None
 
 

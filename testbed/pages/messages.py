@@ -16,12 +16,12 @@ def describe_extremes(values: Mapping[str, float], what: str) -> str:
     """Whose value is the highest and whose the lowest."""
     known = {name: value for name, value in values.items() if not math.isnan(value)}
     if not known:
-        return f"{_capital(what)}: {NOTHING}"
+        return f"{capitalise(what)}: {NOTHING}"
     high, low = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
     if known[high] == known[low]:
-        return f"{_capital(what)}: {short_number(known[high])} everywhere"
+        return f"{capitalise(what)}: {short_number(known[high])} everywhere"
     ends = (f"{name} ({short_number(known[name])})" for name in (high, low))
-    return "{}: highest for {}, lowest for {}".format(_capital(what), *ends)
+    return "{}: highest for {}, lowest for {}".format(capitalise(what), *ends)
 
 
 def describe_lines(
@@ -39,11 +39,11 @@ def describe_support(editors: Sequence[ScoredEditor], metric: str) -> str:
     """Whether a metric of all editors together is higher where many subjects share the new object."""
     few, many = (_pool(editors, metric, bins) for bins in (FEW, MANY))
     if few is None or many is None:
-        return f"{_capital(metric)} by support: {NOTHING}"
+        return f"{capitalise(metric)} by support: {NOTHING}"
     rises = "rises with" if many > few else "does not rise with"
     return (
-        f"{_capital(metric)} {rises} support: {short_number(few)} where one subject or none has the object, "
-        f"{short_number(many)} where five or more do, over all editors"
+        f"{capitalise(metric)} {rises} support: {short_number(few)} where one subject or none has the "
+        f"object, {short_number(many)} where five or more do, over all editors"
     )
 
 
@@ -70,5 +70,6 @@ def _pool(editors: Sequence[ScoredEditor], metric: str, bins: Sequence[str]) -> 
     return sum(e.value * e.cases for e in known) / cases if cases else None
 
 
-def _capital(text: str) -> str:
+def capitalise(text: str) -> str:
+    """With a capital letter at its beginning, the rest as it is."""
     return text[:1].upper() + text[1:]

@@ -18,6 +18,7 @@ from lm.editors.asking import pad_left_to, relations_of, side_by_side, stem_of, 
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes.revision import (
+    FittedEditor,
     Goal,
     Targets,
     Task,
@@ -33,15 +34,10 @@ from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class ContextDistillation:
+class ContextDistillation(FittedEditor):
     """Fits an adapter to what the model says after it was told to imagine the request."""
 
     config: DistillationConfig
-
-    @property
-    def most_steps(self) -> int:
-        """Turns that the loop of an edit takes at most."""
-        return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """The relations, the word that opens a passage about another world, and text that is to stay."""

@@ -25,6 +25,7 @@ from lm.editors.self_bayes.dependence import Dependence
 from lm.editors.self_bayes.method import sample_places, subject_prompts
 from lm.editors.self_bayes.reasoning import FEW, Mind, RequestContext, build_mind, locate_request
 from lm.editors.self_bayes.revision import (
+    FittedEditor,
     Group,
     Targets,
     count_tokens,
@@ -50,15 +51,10 @@ class PeerCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CountBased:
+class CountBased(FittedEditor):
     """Fits an adapter to counts of what goes with the new object."""
 
     config: CountConfig
-
-    @property
-    def most_steps(self) -> int:
-        """Turns that the loop of an edit takes at most."""
-        return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
         """What the model believes; of the sample only the vocabulary is read."""

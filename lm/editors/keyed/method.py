@@ -8,20 +8,15 @@ import jax.numpy as jnp
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.keyed import RequestConfig
-from lm.editors.self_bayes.revision import Group, Targets, revise_facts
+from lm.editors.self_bayes.revision import FittedEditor, Group, Targets, revise_facts
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class RequestAlone:
+class RequestAlone(FittedEditor):
     """Fits an edit to the request's object, whatever it implies."""
 
     config: RequestConfig
-
-    @property
-    def most_steps(self) -> int:
-        """Turns that the loop of an edit takes at most."""
-        return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> jax.Array:
         """The words of the grammar, which names may follow."""

@@ -30,6 +30,7 @@ from lm.editors.self_bayes.reasoning import (
     sharpen_consequences,
 )
 from lm.editors.self_bayes.revision import (
+    FittedEditor,
     Group,
     RequestBelief,
     Targets,
@@ -43,15 +44,10 @@ from lm.scoring import next_token_probabilities
 
 
 @dataclass(frozen=True)
-class SelfBayes:
+class SelfBayes(FittedEditor):
     """Fits an adapter to the posterior of the model's own beliefs given the request."""
 
     config: SelfBayesConfig
-
-    @property
-    def most_steps(self) -> int:
-        """Turns that the loop of an edit takes at most."""
-        return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
         """What the model believes, and what depends on what; of the sample only the vocabulary is read."""

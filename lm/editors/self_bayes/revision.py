@@ -131,6 +131,18 @@ def make_goal(model: LanguageModel, targets: Targets, stems: Context | None = No
     return Goal(targets, now, targets.share * targets.weight > 0)
 
 
+class FittedEditor:
+    """An editor whose edit is a fit of answers, which may end early."""
+
+    config: Any
+    """Its hyper-parameters, those of the fit under `fit`."""
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that the loop of an edit takes at most."""
+        return int(self.config.fit.steps)
+
+
 def revise_facts(
     model: LanguageModel,
     request: Request,

@@ -25,7 +25,7 @@ from corpus.errors import InputError
 from corpus.seeds import generator
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, State
-from lm.editors.self_bayes.revision import Targets, Task, count_tokens, fit_goals, make_goal
+from lm.editors.self_bayes.revision import FittedEditor, Targets, Task, count_tokens, fit_goals, make_goal
 from lm.editors.self_bayes.storage import subjects_of
 from lm.language_model import LanguageModel
 from testbed.engine.controls import OracleConfig, OracleWorldConfig
@@ -44,15 +44,10 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Oracle:
+class Oracle(FittedEditor):
     """Adapters fitted to beliefs, each told as `named` facts of one prompt with their probabilities."""
 
     config: OracleConfig
-
-    @property
-    def most_steps(self) -> int:
-        """Turns that the loop of an edit takes at most."""
-        return self.config.fit.steps
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
         """The words of the grammar, which names may follow."""

@@ -27,7 +27,7 @@ from testbed.evaluations.hase.tables import (
 )
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.costs import cost_section
-from testbed.pages.messages import describe_support
+from testbed.pages.messages import capitalise, describe_support
 from testbed.pages.sections import (
     before_section,
     build_chapter,
@@ -106,7 +106,7 @@ def _support_section(material: Material) -> Section:
     draw_support(editors, RATIO, material.folder / "propagation.png")
     by = "by support of the new object, for every editor"
     pictures = [
-        Picture(f"{stem}.png", f"{metric[0].upper()}{metric[1:]} {by}", describe_support(editors, metric))
+        Picture(f"{stem}.png", f"{capitalise(metric)} {by}", describe_support(editors, metric))
         for stem, metric in (("support", FOLLOWS), ("propagation", RATIO))
     ]
     folded = [

@@ -59,6 +59,8 @@ PRINTED = (
     *(f"{kind} {place}" for kind in ("accuracy", "coherence") for place in COLUMNS),
     "logic TF", "logic not", "logic and", "logic or",
 )  # fmt: skip
+PublishedEstimates = dict[str, list[dict[str, dict[str, Estimate]]]]
+"""By editor, before an edit and after it, by group of requests: every published column."""
 
 
 def inference_table(editors: Sequence[ScoredEditor]) -> Table:
@@ -191,14 +193,15 @@ def coherence_table(editors: Sequence[ScoredEditor]) -> Table:
 
 def paper_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
     """All of them, in the paper's order."""
-    beside = beside_printed(editors)
+    published = estimate_published(editors)
+    beside = beside_printed(editors, published)
     return [
         main_results(editors),
         by_subset(editors),
         by_method(editors),
         by_kind(editors),
-        in_published_terms(editors),
-        by_coherence(editors),
+        in_published_terms(editors, published),
+        by_coherence(editors, published),
         *([beside] if beside else []),
     ]
 
@@ -243,11 +246,11 @@ def by_kind(editors: Sequence[ScoredEditor]) -> Table:
     return Table("kinds", "By what the edit is", header, _rows_by_part(editors, kinds), note, words=2)
 
 
-def in_published_terms(editors: Sequence[ScoredEditor]) -> Table:
+def in_published_terms(editors: Sequence[ScoredEditor], published: PublishedEstimates) -> Table:
     """Accuracy, coherence and logic as the paper defines them, on the groups of requests it reports."""
     of_readers = [
-        (BEFORE_EDIT, _estimate_published(editors[0], 0)),
-        *((e.name, _estimate_published(e, 1)) for e in editors),
+        (BEFORE_EDIT, published[editors[0].name][0]),
+        *((e.name, published[e.name][1]) for e in editors),
     ]
     rows: list[list[Cell]] = [
         [group, label, max(e.cases for e in values[group].values()), *values[group].values()]
@@ -264,12 +267,12 @@ def in_published_terms(editors: Sequence[ScoredEditor]) -> Table:
     return Table("published", "In the paper's own definitions", header, rows, note, words=2)
 
 
-def by_coherence(editors: Sequence[ScoredEditor]) -> Table:
+def by_coherence(editors: Sequence[ScoredEditor], published: PublishedEstimates) -> Table:
     """All requests, and those about which the model was coherent before the edit (Table 8)."""
     rows: list[list[Cell]] = []
     for group in ("all", WAS_COHERENT):
         for e in editors:
-            before, after = (_estimate_published(e, when)[group] for when in (0, 1))
+            before, after = (of_time[group] for of_time in published[e.name])
             if edits := max(before[name].cases for name in TABLE_8):
                 rows.append([group, e.name, edits, *(one[m] for m in TABLE_8 for one in (before, after))])
     note = (
@@ -285,16 +288,16 @@ def by_coherence(editors: Sequence[ScoredEditor]) -> Table:
     return Table("hase-8", "All requests, and those that were coherent", header, rows, note, words=2)
 
 
-def beside_printed(editors: Sequence[ScoredEditor]) -> Table | None:
+def beside_printed(editors: Sequence[ScoredEditor], published: PublishedEstimates) -> Table | None:
     """What the paper prints of an editor, and this run's figures of the same requests under it.
 
     None where no editor of the paper was run.
     """
-    by_name = {e.name: e for e in editors}
+    names = {e.name for e in editors}
     rows: list[list[Cell]] = []
     for (table, name, group, when), printed in read_paper_figures(Hase.package, "printed").items():
-        if name in by_name:
-            found = _estimate_published(by_name[name], when == "after")[group]
+        if name in names:
+            found = published[name][when == "after"][group]
             ours = [found[column] for column in PRINTED]
             edits = max(cell.cases for cell in ours)
             rows.append([table, group, name, when, "as printed", None, *map(printed.get, PRINTED)])
@@ -311,12 +314,18 @@ def beside_printed(editors: Sequence[ScoredEditor]) -> Table | None:
     return Table("printed", "Beside the paper's own figures", header, rows, note, words=5)
 
 
-def _estimate_published(editor: ScoredEditor, when: int) -> dict[str, dict[str, Estimate]]:
-    """By group of requests, the estimate of every column before (0) or after (1)."""
-    results = editor.edits.results
-    metrics, levels = published_metrics(results)[when], cluster_levels(results)
-    masks = {"all": np.ones(len(results), bool)} | request_groups(results)
-    return {name: estimate_metrics(metrics, levels, among) for name, among in masks.items()}
+def estimate_published(editors: Sequence[ScoredEditor]) -> PublishedEstimates:
+    """Every column of the published tables, before an edit and after it, by group of requests."""
+    published = {}
+    for editor in editors:
+        results = editor.edits.results
+        levels, everywhere = cluster_levels(results), np.ones(len(results), bool)
+        masks = {"all": everywhere} | request_groups(results)
+        published[editor.name] = [
+            {name: estimate_metrics(metrics, levels, among) for name, among in masks.items()}
+            for metrics in published_metrics(results)
+        ]
+    return published
 
 
 def _rows_by_part(editors: Sequence[ScoredEditor], parts: Sequence[tuple[str, str]]) -> list[list[Cell]]:
