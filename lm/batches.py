@@ -73,3 +73,23 @@ class PackedRows:
 
     def _permute(self, epoch: int) -> np.ndarray:
         return generator(self.seed, f"rows of epoch {epoch}").permutation(len(self))
+
+
+class RowsInPhases:
+    """Batches from some documents for the first steps, and from others afterwards.
+
+    Args:
+        first: rows of the first `steps` steps.
+        rest: rows of all later ones, from their own first batch on.
+    """
+
+    def __init__(self, first: PackedRows, rest: PackedRows, steps: int) -> None:
+        self.first, self.rest, self.steps = first, rest, steps
+
+    def __len__(self) -> int:
+        return len(self.rest)
+
+    def batch(self, step: int, rows: int) -> np.ndarray:
+        """int32[rows, row_length]: the rows of one step, padded with PAD."""
+        early = step < self.steps
+        return self.first.batch(step, rows) if early else self.rest.batch(step - self.steps, rows)

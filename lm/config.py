@@ -90,6 +90,12 @@ class TrainConfig:
     """Share of the learning rate that is left at the end."""
     weight_decay: float = 0.0
     """Decoupled weight decay."""
+    muon_iterations: int = 5
+    """Newton-Schulz iterations by which Muon makes an update's singular values alike; fewer are quicker."""
+    scale_by_depth: bool = False
+    """Start what each layer adds to the stream smaller, by the root of 2 x layers."""
+    atomic_steps: int = 0
+    """Steps at the start that read the corpus' atomic sentences alone; all documents come after."""
     clip: float = 1.0
     """Largest global norm of the gradient."""
     loss_piece: int = 4096
@@ -108,6 +114,11 @@ class TrainConfig:
             raise ValueError(f"{', '.join(names)} must be positive")
         if not 0 <= self.warmup < self.steps:
             raise ValueError(f"warmup {self.warmup} must be shorter than the {self.steps} steps")
+        if self.muon_iterations < 1 or not 0 <= self.atomic_steps <= self.steps:
+            raise ValueError(
+                "muon_iterations must be positive and atomic_steps from 0 to all steps; "
+                f"they are {self.muon_iterations} and {self.atomic_steps}"
+            )
         if not 0 <= self.final <= 1:
             raise ValueError(f"final {self.final} is a share of the learning rate, in [0, 1]")
         if not all(0 < x < math.inf for x in (self.learning_rate, self.adam_learning_rate, self.clip)):

@@ -1,5 +1,6 @@
 """One optimiser step, and the optimisers it can use."""
 
+import math
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -66,6 +67,7 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
     else:
         update = optax.contrib.muon(
             schedule(config.learning_rate),
+            ns_steps=config.muon_iterations,
             weight_decay=config.weight_decay,
             adam_weight_decay=config.weight_decay,
             adam_learning_rate=schedule(config.adam_learning_rate),
@@ -104,7 +106,19 @@ def all_finite(params: Params) -> jax.Array:
 
 def _init_state(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
     params = init_params(model, vocabulary, seed)
+    if config.scale_by_depth:
+        params = _scale_by_depth(params, model.layers)
     return TrainState(jnp.int32(0), params, make_optimizer(config).init(params))
+
+
+def _scale_by_depth(params: Params, layers: int) -> Params:
+    """What attention and MLP add to the residual stream, smaller by the root of how many add to it."""
+    adds = (["attention", "out"], ["mlp", "down"])
+
+    def scale(path: tuple, leaf: jax.Array) -> jax.Array:
+        return leaf / math.sqrt(2 * layers) if [key.key for key in path[1:3]] in adds else leaf
+
+    return jax.tree_util.tree_map_with_path(scale, params)
 
 
 def _matrices_in_layers(params: Params) -> Params:

@@ -66,18 +66,17 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     import jax
 
     from corpus.seeds import integer
-    from corpus.text.store import open_documents
-    from lm.batches import PackedRows
     from lm.checkpoint_files import latest_checkpoint
     from lm.checkpoints import load_checkpoint
     from lm.cluster import require_same
     from lm.mesh import make_mesh
     from lm.training import abstract_state, start_training
     from testbed.engine.makers import code_of_stage, describe_other_code
+    from testbed.run.reading import open_rows
     from testbed.run.trainer import Trainer, kind_name, seconds_to
 
     config, model = options.train, options.model
-    rows = PackedRows(open_documents(run.corpus), config.row_length, options.seed, config.packing)
+    rows = open_rows(run, world, options)
     mesh = make_mesh(options.mesh)
     newest = latest_checkpoint(run.checkpoints)
     mine = replace(options, cluster=ClusterConfig(), runs=Path())

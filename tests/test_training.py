@@ -18,7 +18,7 @@ from corpus.errors import InputError
 from corpus.text.store import TokenFile
 from corpus.text.tokenizer import BOS, EOS, PAD
 from lm.attention import packed_layout
-from lm.batches import PackedRows
+from lm.batches import PackedRows, RowsInPhases
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint
 from lm.checkpoints import KEPT, load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
@@ -95,6 +95,15 @@ def test_batches_do_not_depend_on_those_before():
         packed.batch(step, 4)
     np.testing.assert_array_equal(packed.batch(9, 4), late)
     assert (PackedRows(file, 17, 6).batch(9, 4) != late).any()
+
+
+@pytest.mark.parametrize("steps", [0, 2, 5])
+def test_phases_begin_at_the_beginning_of_their_own_rows(steps):
+    first, rest = (PackedRows(token_file(np.random.default_rng(i), 30)[0], 17, 0) for i in range(2))
+    rows = RowsInPhases(first, rest, steps)
+    for step in range(8):
+        expected = first.batch(step, 2) if step < steps else rest.batch(step - steps, 2)
+        np.testing.assert_array_equal(rows.batch(step, 2), expected)
 
 
 def test_a_document_longer_than_a_row_is_refused():
@@ -250,6 +259,14 @@ def trained(steps=2):
     for step in range(steps):
         state, _ = take(state, batch(step))
     return state
+
+
+def test_a_start_scaled_by_depth_changes_what_layers_add_and_nothing_else():
+    plain, scaled = (fresh(recipe=replace(RECIPE, scale_by_depth=by)).params for by in (False, True))
+    adds = {"layers/attention/out/kernel", "layers/mlp/down/kernel"}
+    for (path, was), now in zip(jax.tree.leaves_with_path(plain), jax.tree.leaves(scaled), strict=True):
+        factor = 0.5 if "/".join(key.key for key in path) in adds else 1.0
+        np.testing.assert_allclose(now, factor * was, rtol=1e-6)
 
 
 def test_a_checkpoint_restores_every_bit(tmp_path):

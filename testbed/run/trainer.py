@@ -13,7 +13,7 @@ from corpus.errors import InputError
 from corpus.files import hash_file, staged_file, write_record
 from corpus.seeds import generator
 from corpus.text.language import Kind
-from lm.batches import PackedRows
+from lm.batches import PackedRows, RowsInPhases
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
 from lm.cluster import broadcast_value
@@ -49,7 +49,7 @@ class Trainer:
         run: Run,
         world: World,
         options: TrainSettings,
-        rows: PackedRows,
+        rows: PackedRows | RowsInPhases,
         mesh: Mesh,
         began: float | None = None,
     ) -> None:
