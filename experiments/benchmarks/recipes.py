@@ -10,9 +10,10 @@ evaluations included. Stages: `fact_trials` (4,000 facts with atomic and with al
 atomic ones, each in float32 and bfloat16), `ablation_trials` (the laptop recipe on 4,000 facts and atomic
 sentences, one choice at a time), `many_trials` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000
 facts, with steps in proportion, and one choice at a time for 30,000: facts learned per token, per second and
-per parameter; an hour and a half of one core and seed). Trials that a killed
-command has done are not done again. Expected: 4,000 facts at 95% in well under 90 seconds, 10,000 in under
-6 minutes, 100,000 at 90% in under an hour.
+per parameter; an hour and a half of one core and seed), `deep_trials` (the paper's twelve layers of width 512
+to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a time; about five minutes of
+one core a trial). Trials that a killed command has done are not done again. Expected: 4,000 facts at 95% in
+well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
@@ -36,7 +37,7 @@ from testbed.run.runs import Run, read_metrics, recorded_settings
 from testbed.run.trainer import seconds_to
 from testbed.run.world import load_world
 
-Stage = Literal["facts", "ablation", "many"]
+Stage = Literal["facts", "ablation", "many", "deep"]
 TARGET, TARGET_OF_MANY = 0.95, 0.9
 ATOMIC = DocumentConfig(sentences=("atomic",))
 
@@ -63,6 +64,12 @@ class Trial(NamedTuple):
 
 def build_corpora(settings: Settings) -> None:
     """Write every corpus that a trial reads, once."""
+    if "deep" in settings.stages:
+        preset = CORPUS["paper-cpu"]
+        world = scale_world(preset.world, 1000)
+        short = replace(preset, runs=settings.scratch, world=world)
+        build_corpus(replace(short, run="1,000 deep"))
+        build_corpus(replace(short, run="1,000 deep, alone", documents=replace(preset.documents, length=1)))
     if "many" in settings.stages:
         _build_corpora_of_many(settings)
     if {"facts", "ablation"}.isdisjoint(settings.stages):
@@ -127,6 +134,35 @@ def many_trials() -> list[Trial]:
             options=(*often, *_steps_in_proportion(trial), *trial.options),
         )
         for trial in [*sizes, *others]
+    ]
+
+
+def deep_trials() -> list[Trial]:
+    """The recipe of `paper-cpu` for 1,000 facts: steps of 1,280 tokens, and one thing changed."""
+    changes = {
+        "atomic sentences first": "",
+        "all sentences from the start": "--train.atomic-steps 0",
+        "Muon's learning rate 0.02": "--train.learning-rate 0.02",
+        "Adam's learning rate 0.006": "--train.adam-learning-rate 0.006",
+        "scaled by depth": "--train.scale-by-depth",
+        "three iterations of Muon": "--train.muon-iterations 3",
+        "Muon's learning rate 0.005": "--train.learning-rate 0.005",
+        "Adam's learning rate 0.0015": "--train.adam-learning-rate 0.0015",
+        "16 rows a step": "--train.rows 16 --train.steps 60 --train.atomic-steps 40",
+        "documents of one sentence": "",
+        "5 steps of warm-up": "--train.warmup 5",
+        "float32": "--model.precision float32",
+    }
+    small = "--train.rows 8 --train.steps 120 --train.atomic-steps 80 --train.evaluate-every 4".split()
+    return [
+        Trial(
+            name,
+            "1,000 deep, alone" if "one sentence" in name else "1,000 deep",
+            (*small, *options.split()),
+            "paper-cpu",
+            TARGET_OF_MANY,
+        )
+        for name, options in changes.items()
     ]
 
 
@@ -263,7 +299,7 @@ def describe_runs(runs: list[dict[str, Any]]) -> tuple[str, ...]:
 def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
     build_corpora(settings)
-    trials = {"facts": fact_trials, "ablation": ablation_trials, "many": many_trials}
+    trials = {"facts": fact_trials, "ablation": ablation_trials, "many": many_trials, "deep": deep_trials}
     run_benchmark(settings, {stage: partial(run_trials, trials=of()) for stage, of in trials.items()})
 
 

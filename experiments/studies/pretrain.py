@@ -34,7 +34,7 @@ from testbed.train import TARGETS, train
 class Settings:
     """What is trained, and for how long at a time."""
 
-    preset: Literal["laptop", "small", "paper", "paper-fast", "paper-laptop"] = "paper-fast"
+    preset: Literal["laptop", "small", "paper", "paper-fast", "paper-laptop", "paper-cpu"] = "paper-fast"
     """Corpus, model and recipe."""
     minutes: float = 8.0
     """Length of a stage."""
