@@ -66,5 +66,5 @@ def test_tables_show_what_editors_did(built, tmp_path):
     assert [row[0] for row in table.rows][:2] == [one.name for one in editors]
     for row, one in zip(table.rows, editors, strict=False):
         assert row[2 + COLUMNS.index(SUCCESS)] == one.summary[CONTRADICTS][one.name][SUCCESS]
-    crossed = cross_table({("counting", "row"): editors[0], ("self-bayes", "keyed"): editors[1]})
+    crossed = cross_table({("counting", "row"): editors[0], ("self-bayes", "keyed"): editors[1]}, "a")
     assert [row[:2] for row in crossed.rows] == [["counting", "row"], ["self-bayes", "keyed"]]

@@ -6,9 +6,9 @@ Command:
 Worlds are those of `experiments.demo_worlds`, whose runs are used where they are there. `keyed`,
 `keyed-counting` and `keyed-request` edit each of them beside `lora-down`; in the first few every storage
 (adapters, the subject's name, the row of its last token) is fitted to every source of answers (the request,
-counting, self-bayes, the agent); and in the first few edits are made on top of each other. The rate and the
-steps of keyed storage were found on the world of seed 0, a development world: figures are of the others
-unless they say so.
+counting, self-bayes, the agent), as in the first of all; and in a few edits are made on top of each other.
+The rate and the steps of keyed storage were found on the world of seed 0, a development world: figures are of
+the others unless they say so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +110,7 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         yield from stages.edit_stages([edit_settings(options, run, options.editors)])
     for run in options.report_runs[: options.sequences] if "sequences" in options.parts else ():
         yield from stages.edit_stages([sequence_settings(options, run)], " in sequence")
-    for run in options.report_runs[: options.crossed] if "cross" in options.parts else ():
+    for run in options.world_runs[: 1 + options.crossed] if "cross" in options.parts else ():
         for source, storage in product(SOURCES, STORAGES):
             yield from stages.edit_stages([cell_settings(options, run, source, storage)], f", {storage}")
 
@@ -158,15 +158,17 @@ def record_study(options: Settings) -> Path:
         runs = options.report_runs[: options.sequences]
         tables.append(kept_table(score_edits(runs, sequence_settings(options, runs[0]))))
     if "cross" in options.parts:
-        runs = options.report_runs[: options.crossed]
-        tables.append(
-            cross_table(
-                {
-                    cell: score_edits(runs, cell_settings(options, runs[0], *cell))[0]
-                    for cell in product(SOURCES, STORAGES)
-                }
-            )
-        )
+        found = options.report_runs[: options.crossed]
+        for key, runs in (("cross", found), ("cross-development", options.world_runs[:1])):
+            cells = {
+                cell: score_edits(runs, cell_settings(options, runs[0], *cell))[0]
+                for cell in product(SOURCES, STORAGES)
+            }
+            tables.append(cross_table(cells, key))
+            figures[key] = {
+                " | ".join(where): figures_by_editor([cell], [CONTRADICTS])[cell.name]
+                for where, cell in cells.items()
+            }
     pages = {"lasting.md": stages.show_tables(tables)}
     return options.record(options.world_runs[0], pages, BY_EDITOR, **figures)
 
@@ -207,15 +209,22 @@ def followed_where_supported(editor: ScoredEditor, reader: str) -> Estimate | No
     return estimate_metrics(metrics, cluster_levels(editor.edits.results), among).get(FOLLOWS)
 
 
-def cross_table(cross: Mapping[tuple[str, str], ScoredEditor]) -> Table:
+def cross_table(cross: Mapping[tuple[str, str], ScoredEditor], key: str) -> Table:
     """A row for each source of answers in each storage: requests that contradict the truth."""
     multiples = arithmetic_over_last([*cross.values()])
     rows: list[list[Cell]] = [
-        [source, storage, *(cell.summary[CONTRADICTS][cell.name].get(metric) for metric in COLUMNS), multiple]
+        [
+            source,
+            storage,
+            followed_where_supported(cell, cell.name),
+            *(cell.summary[CONTRADICTS][cell.name].get(metric) for metric in COLUMNS),
+            multiple,
+        ]
         for ((source, storage), cell), multiple in zip(cross.items(), multiples, strict=True)
     ]
-    heads = ["answers from", "stored in", *COLUMNS, "FLOPs, x the last"]
-    return Table("cross", "Sources of answers and storages: requests that contradict the truth", heads, rows)
+    heads = ["answers from", "stored in", f"{FOLLOWS}, {SUPPORTED} or more support it", *COLUMNS]
+    title = "Sources of answers and storages: requests that contradict the truth"
+    return Table(key, title, [*heads, "FLOPs, x the last"], rows)
 
 
 def arithmetic_over_last(editors: Sequence[ScoredEditor]) -> list[float | None]:
