@@ -68,7 +68,7 @@ def _read_section(page: str, title: str, text: str) -> Section:
 
 def list_pages() -> list[Path]:
     """The README and all of docs/ but design.md, whose numbers are rules and not results."""
-    return [HOME / "README.md", *sorted(set((HOME / "docs").glob("*.md")) - {HOME / "docs" / "design.md"})]
+    return [HOME / "README.md", *sorted(set((HOME / "docs").glob("**/*.md")) - {HOME / "docs" / "design.md"})]
 
 
 def run_study(_: Settings) -> None:

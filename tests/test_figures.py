@@ -7,7 +7,7 @@ from experiments.command import run_module
 def test_every_table_of_figures_names_a_command(capsys):
     assert run_module(sources, []) == 0
     out = capsys.readouterr().out
-    assert "docs/findings.md: Every editor on the demo's model" in out
+    assert "docs/findings/hase.md: Every editor on ten worlds" in out
     assert "experiments/records/" in out
 
 
