@@ -67,8 +67,9 @@ def _read_section(page: str, title: str, text: str) -> Section:
 
 
 def list_pages() -> list[Path]:
-    """The README and all of docs/ but design.md, whose numbers are rules and not results."""
-    return [HOME / "README.md", *sorted(set((HOME / "docs").glob("**/*.md")) - {HOME / "docs" / "design.md"})]
+    """The README and all of docs/ but design.md, whose numbers are rules, and history.md, which is a log."""
+    others = {HOME / "docs" / name for name in ("design.md", "history.md")}
+    return [HOME / "README.md", *sorted(set((HOME / "docs").glob("**/*.md")) - others)]
 
 
 def run_study(_: Settings) -> None:
