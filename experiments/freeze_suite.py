@@ -14,8 +14,9 @@ from typing import Any
 from corpus.files import read_json, write_json
 from experiments.command import launch_module
 from testbed.edit import draw_with_agent, plan_jobs
-from testbed.examine import check_digests, describe_device, digest_world, prepare_world
+from testbed.examine import check_digests, digest_world, prepare_world
 from testbed.run.runs import provenance
+from testbed.run.runtime import describe_device
 from testbed.suite import HASHES, SUITE, list_worlds
 
 
@@ -30,11 +31,12 @@ class Settings:
 def run_study(settings: Settings) -> None:
     """Make every world, and write or check its hashes."""
     known: dict[str, dict[str, Any]] = read_json(HASHES)["worlds"] if HASHES.exists() else {}
+    made_with = provenance()  # before the file of hashes, which is committed, changes
     for world in (*list_worlds(settings.runs), *list_worlds(settings.runs, quick=True)):
         prepare_world(world)
         jobs = plan_jobs(replace(world.edits, editors=("none",)))
         digests = digest_world(world, jobs.world, jobs.model, draw_with_agent(jobs.world, world.edits)[1])
-        made_here = digests | {"device": describe_device(), "made_with": provenance()}
+        made_here = digests | {"device": describe_device(), "made_with": made_with}
         known[world.name] = made_here | known.get(world.name, {})
         check_digests(world, digests, known[world.name])
         write_json(HASHES, {"suite": SUITE, "worlds": known})

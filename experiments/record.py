@@ -1,8 +1,6 @@
 """A dated folder of results: the command, settings, versions, device and figures of one run."""
 
 import math
-import os
-import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import reduce
@@ -10,11 +8,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import jax
-
 from corpus.files import read_json, read_record, write_json
 from experiments.tidy import FIGURES, flatten_figures, read_markdown, write_figures
 from testbed.run.runs import Run, provenance
+from testbed.run.runtime import describe_device
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 
@@ -66,7 +63,7 @@ def write_record(
     content = {
         "commands": _add_command(run, command),
         "date": f"{date.today():%Y-%m-%d}",
-        "device": f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, {platform.machine()}",
+        "device": describe_device(),
         "made_with": provenance(),
         "settings": settings,
         "counts": read_json(run.corpus / "counts.json"),

@@ -47,13 +47,26 @@ def edit(options: EditSettings) -> None:
         edit_shard(jobs, options)
         return
     with only_one(jobs.run, "edit"):
-        pending = [job for job in jobs.jobs if not is_complete(job.folder)]
         for job in jobs.jobs:
-            if job not in pending:
+            if is_complete(job.folder):
                 say(f"{job.folder} has these edits already")
             tell_other_circumstances(jobs, job)
-        recalibrate_model(jobs, options, run_jobs(jobs, pending, options) if pending else None)
+        make_missing_edits(jobs, options)
         print_headlines(jobs, options)
+
+
+def make_missing_edits(jobs: "Jobs", options: EditSettings, judged: "JudgedCases | None" = None) -> None:
+    """Make the edits that are not there yet, and recalibrate the unedited model.
+
+    Args:
+        judged: agent and cases, where they were drawn already.
+    """
+    from testbed.engine.records import is_complete
+
+    pending = [job for job in jobs.jobs if not is_complete(job.folder)]
+    if pending:
+        judged = run_jobs(jobs, pending, options, judged)
+    recalibrate_model(jobs, options, judged)
 
 
 def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:

@@ -4,8 +4,6 @@ EDITOR is a name, my_module:MyEditor, or a folder of answers (docs/examine.md). 
 are made where they are missing. A killed command goes on where it was when it is typed again.
 """
 
-import os
-import platform
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +15,7 @@ from corpus.errors import InputError
 from corpus.files import read_json, staged_folder, write_json
 from testbed.console import print_table, run_command, say
 from testbed.corpus import build_corpus
-from testbed.edit import Job, Jobs, draw_with_agent, plan_jobs, recalibrate_model, run_jobs
+from testbed.edit import Jobs, draw_with_agent, make_missing_edits, plan_jobs
 from testbed.export import export
 from testbed.launch import launch_command
 from testbed.own import plain_name
@@ -31,6 +29,7 @@ from testbed.train import train
 
 if TYPE_CHECKING:
     from lm.language_model import LanguageModel
+    from testbed.edit import JudgedCases
     from testbed.protocol import Case
     from testbed.run.world import World
     from testbed.scorecard import Scorecard, WorldResults
@@ -156,18 +155,13 @@ def edit_world(
     return by_editor, digests
 
 
-def edit_by_one(settings: EditSettings, judged: Any) -> Jobs:
+def edit_by_one(settings: EditSettings, judged: "JudgedCases") -> Jobs:
     """The edits of one editor, made where they are missing."""
-    from testbed.engine.records import is_complete
-
     jobs = plan_jobs(settings)
     with only_one(jobs.run, "edit"):
-        pending: list[Job] = [job for job in jobs.jobs if not is_complete(job.folder)]
-        if pending:
-            run_jobs(jobs, pending, settings, judged)
-            for job in pending:
-                shutil.rmtree(job.folder / "parts", ignore_errors=True)
-        recalibrate_model(jobs, settings, judged)
+        make_missing_edits(jobs, settings, judged)
+    for job in jobs.jobs:
+        shutil.rmtree(job.folder / "parts", ignore_errors=True)
     return jobs
 
 
@@ -292,6 +286,7 @@ def write_card(
         InputError: the folder is another editor's.
     """
     from testbed.engine.trace import read_config
+    from testbed.run.runtime import describe_device
     from testbed.scorecard import card_as_data, card_table
     from testbed.scores.tables import markdown_section
 
@@ -316,18 +311,6 @@ def write_card(
         (aside / PAGE).write_text(markdown_section(card_table(card, title)), encoding="utf-8")
         for world, path in answers.items():
             shutil.copytree(path, aside / ANSWERS / world)
-
-
-def describe_device() -> str:
-    """The processor, as far as the machine tells."""
-    import jax
-
-    cpu = Path("/proc/cpuinfo")
-    lines = cpu.read_text(encoding="utf-8").splitlines() if cpu.exists() else []
-    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
-    if jax.default_backend() == "cpu" and model:
-        return f"{model}, {os.cpu_count()} cores"
-    return f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, {platform.machine()}"
 
 
 def main(args: Sequence[str] | None = None) -> int:

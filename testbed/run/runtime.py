@@ -2,6 +2,7 @@
 
 import logging
 import os
+import platform
 import re
 import warnings
 from pathlib import Path
@@ -32,6 +33,15 @@ def numeric_flags() -> dict[str, Any]:
 def circumstances() -> dict[str, str]:
     """Versions of packages, of this repository, and the device that edits are made on."""
     return provenance() | {"device": jax.devices()[0].device_kind}
+
+
+def describe_device() -> str:
+    """The processor, as far as the machine tells, and how many cores it has."""
+    cpu = Path("/proc/cpuinfo")
+    lines = cpu.read_text(encoding="utf-8").splitlines() if cpu.exists() else []
+    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
+    kind = model if jax.default_backend() == "cpu" and model else jax.devices()[0].device_kind
+    return f"{kind}, {os.cpu_count()} cores, {platform.machine()}"
 
 
 def prepare_jax() -> None:
