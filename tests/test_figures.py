@@ -14,7 +14,7 @@ RECORD = "2026-11-25-demo-worlds"
 def test_every_table_of_figures_names_a_command(capsys):
     assert run_module(sources, []) == 0
     out = capsys.readouterr().out
-    assert "docs/findings/hase.md: Every editor on ten worlds" in out
+    assert "docs/findings/hase.md: Requests that contradict" in out
     assert "experiments/records/" in out
 
 
