@@ -32,7 +32,7 @@ SECTIONS = re.compile(
 """Tables of a report that are drawn."""
 NO_ESTIMATES = ("cases (", "smallest detectable")
 """Rows of a report's tables that are about the others."""
-HALF = re.compile(r"±([\d.]+)")
+HALF = re.compile(r"± ?([\d.]+)")
 ENDS = re.compile(r"\[(-?[\d.]+), (-?[\d.]+)\]")
 SUPPORT = "support "
 BY_SUPPORT = {FOLLOWS: "support", "answer s1r2, must change": "support", RATIO: "propagation"}

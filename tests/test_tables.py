@@ -105,9 +105,9 @@ def test_few_clusters_show_their_range_and_the_table_says_so():
     sequences = Estimate(0.5, math.nan, math.nan, 9, few=(Few("sequence", 2, -0.001, 1.0),))
     assert format_cell(sequences) == "0.50 (0.00 to 1.00)"
     worlds = Estimate(0.5, 0.4, 0.6, 9, 30, (Few("world", 3, 0.45, 0.55),))
-    assert format_cell(worlds) == "0.50 ±.10 (0.45 to 0.55)"
+    assert format_cell(worlds) == "0.50 ± 0.10 (0.45 to 0.55)"
     difference = Comparison(0.5, math.nan, math.nan, 0.25, math.nan, 9, few=sequences.few)
-    assert format_cell(difference) == "+0.50 (0.00 to 1.00), p .250"
+    assert format_cell(difference) == "+0.50 (0.00 to 1.00), p 0.250"
     table = Table("k", "t", ["editor", "m", "n"], [["a", sequences, worlds]], "As it is.")
     note = add_explanations(table).note
     assert note.startswith(f"As it is. {INTERVALS} ")
@@ -119,7 +119,7 @@ def test_few_clusters_show_their_range_and_the_table_says_so():
     ).note
     assert "5 worlds or fewer give no verdict" in compared
     one = Estimate(0.5, 0.4, 0.6, 9, few=(Few("world", 1, 0.5, 0.5),))
-    assert format_cell(one) == "0.50 ±.10"
+    assert format_cell(one) == "0.50 ± 0.10"
     alone = add_explanations(table._replace(rows=[["a", one, difference._replace(few=one.few)]])).note
     assert "Over this world only" in alone
     assert "no verdict" not in alone
@@ -133,12 +133,12 @@ def test_few_clusters_show_their_range_and_the_table_says_so():
 
 
 def test_an_interval_about_another_middle_shows_its_ends():
-    assert format_cell(Estimate(1.0, 0.48, 1.0, 9)) == "1.00 [.48, 1]"
-    assert format_cell(Estimate(0.0, 0.0, 0.26, 9)) == "0.00 [0, .26]"
+    assert format_cell(Estimate(1.0, 0.48, 1.0, 9)) == "1.00 [0.48, 1]"
+    assert format_cell(Estimate(0.0, 0.0, 0.26, 9)) == "0.00 [0, 0.26]"
     assert format_cell(Estimate(-0.1, -1.5, 0.0, 9)) == "-0.10 [-1.50, 0]"
-    assert format_cell(Estimate(0.98, 0.9, 1.0, 9)) == "0.98 [.90, 1]"
-    assert format_cell(Estimate(0.99, 0.98, 1.0, 9)) == "0.99 ±.01"
-    assert format_cell(Estimate(0.5, 0.35, 0.6, 9)) == "0.50 ±.12"
+    assert format_cell(Estimate(0.98, 0.9, 1.0, 9)) == "0.98 [0.90, 1]"
+    assert format_cell(Estimate(0.99, 0.98, 1.0, 9)) == "0.99 ± 0.01"
+    assert format_cell(Estimate(0.5, 0.35, 0.6, 9)) == "0.50 ± 0.12"
 
 
 @given(st.integers(1, 3 * PAGE + 1))

@@ -91,7 +91,7 @@ def _describe_panel(panel: BeliefPanel) -> str:
 
 
 def _bar(x: int, y: int, p: float, kind: str) -> str:
-    number = f"{p:.2f}".removeprefix("0") if p < 1 else "1"
+    number = f"{p:.2f}" if p < 1 else "1"
     return (
         f'<rect class="track" x="{x}" y="{y}" width="{_BAR}" height="8"/>'
         f'<rect class="{kind}" x="{x}" y="{y}" width="{_BAR * min(max(p, 0), 1):.1f}" height="8"/>'

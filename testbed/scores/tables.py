@@ -325,7 +325,7 @@ def _format_interval(cell: Estimate | Comparison) -> str:
 
 
 def format_interval(value: float, low: float, high: float) -> str:
-    """An interval: ± half of it, or where that would mislead both ends, as [.48, 1].
+    """An interval: ± half of it, or where that would mislead both ends, as [0.48, 1].
 
     It would where one end is more than twice as far from the value as the other, and both are more than
     a hundredth off.
@@ -333,18 +333,18 @@ def format_interval(value: float, low: float, high: float) -> str:
     half = (high - low) / 2
     off = abs((low + high) / 2 - value)
     if off <= max(half / 3, 0.01):
-        return "±" + f"{half:.2f}".removeprefix("0")
+        return f"± {half:.2f}"
     return f"[{_format_end(low)}, {_format_end(high)}]"
 
 
 def _format_end(end: float) -> str:
     if round(end, 2) == round(end):
         return f"{round(end)}"
-    return f"{end:.2f}".replace("0.", ".", 1) if abs(end) < 1 else f"{end:.2f}"
+    return f"{end:.2f}"
 
 
 def format_probability(p: float) -> str:
     """A p-value to three digits."""
     if math.isnan(p):
         return MISSING
-    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

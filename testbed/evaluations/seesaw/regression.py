@@ -253,7 +253,7 @@ def _slope_text(slope: Slope | None) -> str | None:
     if slope is None:
         return None
     star = "*" if slope.p < SIGNIFICANCE_LEVEL else ""
-    return f"{slope.value:+.4f} ±{(slope.high - slope.low) / 2:.4f}{star}"
+    return f"{slope.value:+.4f} ± {(slope.high - slope.low) / 2:.4f}{star}"
 
 
 def _group_cells(fitted: Fit) -> list[Cell]:

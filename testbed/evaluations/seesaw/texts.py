@@ -368,7 +368,7 @@ def _mean_text(
     two, _ = t_test_mean(values[counted])
     star = "*" if two < SIGNIFICANCE_LEVEL else ""
     half = (estimate.high - estimate.low) / 2
-    return f"{estimate.value:+.3f}{star}" + ("" if math.isnan(half) else f" ±{half:.3f}")
+    return f"{estimate.value:+.3f}{star}" + ("" if math.isnan(half) else f" ± {half:.3f}")
 
 
 def _estimate_mean(results: Results, case: np.ndarray, values: np.ndarray) -> Estimate:
