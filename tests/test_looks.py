@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from testbed.engine.catalogue import editor_entries
 from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs
-from testbed.pages.messages import NOTHING, describe_extremes, short_number
+from testbed.pages.messages import NOTHING, describe_extremes, format_number
 from testbed.pages.palette import SLOTS, assign_slots, colour_of, has_ring, palette_css
 from tests.browser import Browser, find_browser
 
@@ -64,10 +64,10 @@ def test_messages_name_the_highest_and_the_lowest(values):
     if not known:
         assert said == f"Skill: {NOTHING}"
     elif len(set(known.values())) == 1:
-        assert said.endswith(f"{short_number(next(iter(known.values())))} everywhere")
+        assert said.endswith(f"{format_number(next(iter(known.values())))} everywhere")
     else:
         high, low = max(known, key=known.get), min(known, key=known.get)
-        assert said.startswith(f"Skill: highest for {high} ({short_number(known[high])}), lowest for {low} ")
+        assert said.startswith(f"Skill: highest for {high} ({format_number(known[high])}), lowest for {low} ")
 
 
 WHOLE = "document.readyState === 'complete' && document.querySelector('table')"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_json, staged_file, write_json
-from testbed.pages.messages import short_number
+from testbed.pages.messages import format_number
 from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT, standing_key
@@ -205,8 +205,10 @@ def show_number(number: Mapping[str, Any] | None) -> str:
     if not number or number["value"] is None:
         return "-"
     if number["low"] is None or number["high"] is None:
-        return short_number(number["value"])
-    return f"{short_number(number['value'])} [{short_number(number['low'])}, {short_number(number['high'])}]"
+        return format_number(number["value"])
+    return (
+        f"{format_number(number['value'])} [{format_number(number['low'])}, {format_number(number['high'])}]"
+    )
 
 
 def show_difference(number: Mapping[str, Any] | None) -> str:
@@ -214,5 +216,5 @@ def show_difference(number: Mapping[str, Any] | None) -> str:
     over = number["over no edit"] if number else None
     if over is None or over["difference"] is None:
         return ""
-    ends: Sequence[str] = [short_number(over[k]) if over[k] is not None else "?" for k in ("low", "high")]
+    ends: Sequence[str] = [format_number(over[k]) if over[k] is not None else "?" for k in ("low", "high")]
     return f"{over['difference']:+.2f} [{ends[0]}, {ends[1]}]"

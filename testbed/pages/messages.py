@@ -19,8 +19,8 @@ def describe_extremes(values: Mapping[str, float], what: str) -> str:
         return f"{capitalise(what)}: {NOTHING}"
     high, low = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
     if known[high] == known[low]:
-        return f"{capitalise(what)}: {short_number(known[high])} everywhere"
-    ends = (f"{name} ({short_number(known[name])})" for name in (high, low))
+        return f"{capitalise(what)}: {format_number(known[high])} everywhere"
+    ends = (f"{name} ({format_number(known[name])})" for name in (high, low))
     return "{}: highest for {}, lowest for {}".format(capitalise(what), *ends)
 
 
@@ -42,8 +42,8 @@ def describe_support(editors: Sequence[ScoredEditor], metric: str) -> str:
         return f"{capitalise(metric)} by support: {NOTHING}"
     rises = "rises with" if many > few else "does not rise with"
     return (
-        f"{capitalise(metric)} {rises} support: {short_number(few)} where one subject or none has the "
-        f"object, {short_number(many)} where five or more do, over all editors"
+        f"{capitalise(metric)} {rises} support: {format_number(few)} where one subject or none has the "
+        f"object, {format_number(many)} where five or more do, over all editors"
     )
 
 
@@ -56,10 +56,9 @@ def describe_retention(curves: Mapping[str, Sequence[Retention]], metric: str) -
     return describe_extremes(kept, f"{metric} kept after {count:,} edits")
 
 
-def short_number(value: float) -> str:
-    """Two digits, without the zero before the point."""
-    text = f"{value:.2f}"
-    return text.replace("0.", ".", 1) if abs(value) < 1 and text.lstrip("-").startswith("0.") else text
+def format_number(value: float) -> str:
+    """A number as running text prints it."""
+    return f"{value:.2f}"
 
 
 def _pool(editors: Sequence[ScoredEditor], metric: str, bins: Sequence[str]) -> float | None:

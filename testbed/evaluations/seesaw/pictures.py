@@ -7,7 +7,7 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS
 from testbed.pages.charts import AGENT, MODEL, QUIET, make_panels, picture_style, save_figure
-from testbed.pages.messages import short_number
+from testbed.pages.messages import format_number
 from testbed.run.world import World
 
 SHOWN_PEOPLE = dict(zip(OTHERS, (4, 4, 2), strict=True))
@@ -54,7 +54,7 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
         axis.set_title(f"Edit: {who} {world.graph.relations[r]} {names[o]}")
         figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
         save_figure(figure, path)
-    means = [short_number(p.mean()) for p in (before, after, gold)]
+    means = [format_number(p.mean()) for p in (before, after, gold)]
     return "others' own facts go from {} to {} on average, where the agent says {}".format(*means)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.taxi import EDIT, PROPERTY
 from testbed.pages.charts import AGENT, MODEL, QUIET, STYLE, save_figure
-from testbed.pages.messages import short_number
+from testbed.pages.messages import format_number
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 
@@ -67,7 +67,7 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
         figure.legend(handles, words, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
         save_figure(figure, path)
     before, after = (_value_probability(results, "label", t)[rows].mean() for t in range(2))
-    return f"the new values go from {short_number(before)} to {short_number(after)} on average"
+    return f"the new values go from {format_number(before)} to {format_number(after)} on average"
 
 
 def _question_label(results: Results, world: World, row: int) -> str:

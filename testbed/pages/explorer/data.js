@@ -53,5 +53,5 @@ const counted = (n) => n.toLocaleString("en");
 const decimal = (parts) => {
   if (parts === NOTHING) return "–";
   const value = parts / PARTS;
-  return Number.isInteger(value) && Math.abs(value) > 1 ? counted(value) : value.toFixed(2).replace("0.", ".");
+  return Number.isInteger(value) && Math.abs(value) > 1 ? counted(value) : value.toFixed(2);
 };

@@ -3,7 +3,7 @@
 // Labels of groups of numbers, as they are filtered: "none", "below", and the number that each begins with.
 const groupNumbers = (edges) => {
   const whole = edges.every(Number.isInteger);
-  const short = (x) => String(Number(x.toFixed(2))).replace(/^(-?)0\./, "$1.");
+  const short = (x) => String(Number(x.toFixed(2)));
   const labels = edges.map((edge, i) => {
     if (i === edges.length - 1) return `${short(edge)} or more`;
     const [low, high] = [edge, whole ? edges[i + 1] - 1 : edges[i + 1]].map(short);
