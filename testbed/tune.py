@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from testbed.engine.records import Columns
     from testbed.engine.sweep import Bench
     from testbed.run.world import World
+    from testbed.scores.readers import EvaluationMetrics
 
 PRIMES = (2, 3, 5, 7, 11, 13)
 """One for each hyper-parameter that is searched."""
@@ -95,9 +96,7 @@ def search_settings(
     development: Development, name: str, entry: "Entry", options: TuneSettings
 ) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
-    from testbed.engine.results import halves_of, read_results
     from testbed.scores.metric import metrics_shown_in
-    from testbed.scores.summary import measure_reader
 
     run, world, bench, columns = development
     evaluation = options.chosen_evaluation
@@ -111,10 +110,8 @@ def search_settings(
             configs = options.configs | {entry.options: setting}
             shutil.rmtree(folder, ignore_errors=True)
             bench.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
-            results, _ = halves_of(read_results(folder, columns))
-            measured = measure_reader(evaluation, results, evaluation.readers(results, name)[name])
             searched_values = {key: getattr(setting, key) for key in entry.search}
-            lines.append(searched_values | {key: measured[key].value() for key in headlines})
+            lines.append(searched_values | measure_headlines(evaluation, folder, columns, name))
     shutil.rmtree(folder, ignore_errors=True)
     best = choose_setting(lines, headlines[0], headlines[-1])
     return {
@@ -128,6 +125,19 @@ def search_settings(
         | {"editor": as_plain_data(options.configs.get(entry.options, entry.config))},
         "made_with": provenance(),
     }
+
+
+def measure_headlines(
+    evaluation: "EvaluationMetrics", folder: Path, columns: "Columns", editor: str
+) -> dict[str, float]:
+    """The headline metrics of the edits in a folder, over all of them."""
+    from testbed.engine.results import halves_of, read_results
+    from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.summary import measure_reader
+
+    results, _ = halves_of(read_results(folder, columns))
+    measured = measure_reader(evaluation, results, evaluation.readers(results, editor)[editor])
+    return {key: measured[key].value() for key in metrics_shown_in(evaluation.metrics, "headline")}
 
 
 def print_searches(files: Sequence[Path]) -> None:

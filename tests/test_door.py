@@ -115,6 +115,30 @@ def test_answers_become_the_rows_of_an_editor(exam, examined, capsys):
     assert "has these answers already" in capsys.readouterr().out
 
 
+def test_an_edit_that_fails_counts_as_a_failure_and_keeps_its_cause(exam, tmp_path, capsys, door):
+    runs, folder = exam
+    answers, cases = tmp_path / "answers", door.read_exam(folder).cases
+    unlucky = cases[3]["request"]["sentence"]
+
+    def fail_once(model, tokenizer, request):
+        if request["sentence"] == unlucky:
+            raise ValueError("no such luck")
+
+    door.examine(fail_once, folder, answers, report=lambda _: None)
+    failed = {case["case"] for case in cases if case["request"]["sentence"] == unlucky}
+    for line in lines_of(answers / "after.jsonl"):
+        assert (line["fault"] == "ValueError: no such luck") == (line["case"] in failed)
+    assert score.main([str(answers), *at(runs), *CASES, "--name", "fragile"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"{len(failed)} of {COUNT} edits failed" in out
+    assert f"{len(failed)} of {COUNT} edits of fragile gave no numbers and count as failures" in out
+    (made,) = (runs / "x" / "edits" / "hase").glob("fragile-*")
+    for row in pq.read_table(made / "cases.parquet").to_pylist():
+        assert (row["fault"] == "ValueError: no such luck") == (row["case"] in failed)
+    with pytest.raises(door.DoorError, match="made on trial fails .AttributeError"):
+        door.examine(lambda model, *_: model.nothing, folder, tmp_path / "never", report=lambda _: None)
+
+
 def test_both_sides_allow_the_same_difference(door):
     assert door.SAME == SAME
 

@@ -121,7 +121,7 @@ def editor_of(toy):
     pytest.importorskip("transformers")
     from testbed.engine.torch_editor import build_method
 
-    return lambda editor: build_method(editor, EditSettings(), toy.world).editor
+    return lambda editor, **options: build_method(editor, EditSettings(**options), toy.world).editor
 
 
 def test_the_edit_is_what_its_twin_in_jax_makes(toy, editor_of):
@@ -241,10 +241,32 @@ def test_the_padding_side_is_the_one_that_an_editor_names(toy, editor_of):
 
 
 def test_errors_inside_compiled_programs_keep_their_place(toy, editor_of):
-    editor = editor_of(raise_error)
+    """Those of sequences, in which others would build on a failed edit."""
+    editor = editor_of(raise_error, sequential=2)
     with pytest.raises(InputError, match=r"in edit: AttributeError.*test_torch_editor.py, line"), \
             errors_attributed_to(editor, "edit"):  # fmt: skip
         jax.block_until_ready(edit_batch(editor, toy.model, {}, toy.batch, toy.keys))
+
+
+def test_an_edit_that_fails_alone_has_no_numbers_and_keeps_its_cause(toy, editor_of):
+    """The others are as by an editor that never fails."""
+    editor = editor_of(add_noise)
+    failing = np.asarray(jax.tree.map(lambda x: x[1], toy.batch).prompt)
+
+    def fail_once(model, tokenizer, request):
+        add_noise(model, tokenizer, request)
+        if request["prompt_ids"] == failing[0][failing[0] > 0].tolist():
+            raise ValueError(f"no {request['subject']}")
+
+    fragile = editor_of(fail_once)
+    expected, found = (
+        edit_batch(one, toy.model, {}, toy.batch, toy.keys)[0]["weights"]["head"]["kernel"]
+        for one in (editor, fragile)
+    )
+    failed = [fragile.cause_of(toy.batch._make(x[i] for x in toy.batch)) for i in range(len(toy.keys))]
+    assert failed[1].startswith("ValueError: no ")
+    for i, cause in enumerate(failed):
+        np.testing.assert_array_equal(found[i], np.nan if cause else expected[i])
 
 
 def byte_pairs(graph):

@@ -182,6 +182,9 @@ class Bench:
     ) -> list[dict[str, Any]]:
         """Edits on one model, one after another; each case's answers, and at marks those of all before it.
 
+        An edit in which the editor raises an error has no answers, and the error as its `fault`; in a
+        sequence the error is raised, as nobody knows what others would build on.
+
         Raises:
             DoorError: the edit changed the model that all edits begin from, or is not in float32.
         """
@@ -190,14 +193,19 @@ class Bench:
         for count, case in enumerate(chain, start=1):
             request = case["controls"][control] if control else case["request"]
             self.tokenizer.request = request
-            began = time.perf_counter()
-            model = call_editor(edit, model, self.tokenizer, request, SEED + case["case"])
+            began, fault = time.perf_counter(), ""
+            try:
+                model = call_editor(edit, model, self.tokenizer, request, SEED + case["case"])
+            except Exception as error:
+                if chain[1:]:
+                    raise
+                fault = f"{type(error).__name__}: {error}"
             seconds = time.perf_counter() - began
             check_floats(model)
             self._check_base(case["case"])
             model.eval()
-            line = {"case": case["case"], "control": control, "mark": 0, "seconds": seconds}
-            lines.append(line | self.ask(model, case))
+            line = {"case": case["case"], "control": control, "mark": 0, "seconds": seconds, "fault": fault}
+            lines.append(line if fault else line | self.ask(model, case))
             if count in self.about["marks"]:
                 lines += [
                     {"case": earlier["case"], "control": control, "mark": count} | self.ask(model, earlier)
@@ -354,6 +362,8 @@ def check_habits(
 
     def numbers_of(editor: Any, index: int) -> np.ndarray:
         line = make_lines(editor, [cases[index]])[0]
+        if line["fault"]:
+            raise DoorError(f"an edit that was made on trial fails ({line['fault']})")
         return np.concatenate([np.ravel(p) for p in (*line["ended"], *line["begun"], *line["claims"])])
 
     if not apart and len(cases) > 1:

@@ -138,7 +138,7 @@ def read_answers(path: Path) -> list[dict[str, Any]]:
 
 
 def pad_answers(questions: Questions, lines: Sequence[dict[str, Any]]) -> ModelAnswers:
-    """Answers of some lines as the engine has its own, one row a line.
+    """Answers of some lines as the engine has its own, one row a line; a failed edit's are no numbers.
 
     Raises:
         InputError: a line does not answer its case's questions.
@@ -149,6 +149,9 @@ def pad_answers(questions: Questions, lines: Sequence[dict[str, Any]]) -> ModelA
     begun, claims = ended.copy(), np.zeros((len(lines), shape.claims, 2), np.float32)
     tokens = np.full((len(lines), shape.choices, questions.names.longest + 1), PAD, np.int32)
     for i, (case, line) in enumerate(zip(cases, lines, strict=True)):
+        if line.get("fault"):
+            ended[i] = begun[i] = claims[i] = np.nan
+            continue
         try:
             rows = zip(case.choices, line["ended"], line["begun"], line["tokens"], strict=True)
             for q, (choice, *given) in enumerate(rows):

@@ -153,14 +153,18 @@ def make_rows(
     before, after = (
         pad_answers(questions, some) for some in ([answers.before[k] for k in number.tolist()], lines)
     )
-    return rows_of_cases(cases, before, after, how, questions.names, columns)
+    rows = rows_of_cases(cases, before, after, how, questions.names, columns)
+    for row, line in zip(rows["cases"], lines, strict=True):
+        row["fault"] = line.get("fault") or row["fault"]
+    return rows
 
 
 def describe_strength(questions: Questions, answers: Answers) -> Iterator[str]:
     """How far requests were taken up, the object's stop included or not; and what was read singly."""
     ended, begun = [], []
     lines = answers.after["", 0]
-    for case, line in zip(questions.cases, lines, strict=True):
+    edited = [line for line in lines if not line.get("fault")]
+    for case, line in ((questions.cases[line["case"]], line) for line in edited):
         for choice, with_stop, without in zip(case.choices, line["ended"], line["begun"], strict=True):
             at = np.flatnonzero(choice.options == case.request.object)
             if (choice.subject, choice.relation, choice.phrasing) == (*case.request[:2], 0) and len(at):
@@ -175,6 +179,8 @@ def describe_strength(questions: Questions, answers: Answers) -> Iterator[str]:
                 "the stop is learned less than the object: the editor may have been told the target without "
                 "it; request['target_stopped'] and request['target_ids'] have it, and the metrics count it"
             )
-    singly = sum(line["singly"] for line in lines)
+    if len(edited) < len(lines):
+        yield f"{len(lines) - len(edited)} of {len(lines)} edits failed; their causes are in the explorer"
+    singly = sum(line["singly"] for line in edited)
     if singly:
-        yield f"{singly} of {len(lines)} edited models read texts otherwise in batches: asked text by text"
+        yield f"{singly} of {len(edited)} edited models read texts otherwise in batches: asked text by text"

@@ -12,7 +12,7 @@ from safetensors.flax import load_file, save_file
 
 from corpus.files import staged_file, write_json_once
 from lm.delta import Delta
-from lm.editors.interface import CorpusSample, Info
+from lm.editors.interface import CorpusSample, Info, Request
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import check_editor, prepare_editor
@@ -268,10 +268,21 @@ class Sweep:
         texts = questions.texts_before(which), questions.texts_after(deltas, which)
         told = [self.told[k] for k in number]
         rows = rows_of_cases(cases, before, after, how, questions.names, self.columns, told)
-        for place, fault in describe_faults(rows, deltas, info, size).items():
+        faults = describe_faults(rows, deltas, info, size) | self._find_causes(chunk, which)
+        for place, fault in faults.items():
             rows["cases"][place]["fault"] = fault
         rows["passages"] = passage_rows(questions.tokenizer, questions.reader, cases, number, *texts)
         return rows
+
+    def _find_causes(self, chunk: Chunk, which: np.ndarray) -> dict[int, str]:
+        """The errors in which edits failed, of an editor that remembers them, by place among the rows."""
+        find_cause = getattr(self.worker.method.editor, "cause_of", None)
+        if find_cause is None:
+            return {}
+        requests = self.worker.requests[chunk.control].of_edits(which)
+        size = which.shape[1]
+        causes = [find_cause(Request(*(x[i] for x in requests))) for i in range(chunk.sequences)]
+        return {i * size + j: cause for i, cause in enumerate(causes) if cause for j in range(size)}
 
     def _load_carried(self, stem: str, fresh: Delta) -> tuple[Delta, int]:
         """What the sequences of a chunk carry, and how many rounds are behind them."""

@@ -45,7 +45,7 @@ FARTHEST = 1e-4
 LARGEST_SEED = 2**31 - 1
 
 
-def build_method(user_editor: Any, _: "EditSettings", world: World) -> Method:
+def build_method(user_editor: Any, settings: "EditSettings", world: World) -> Method:
     """A user's function or object with `edit(model, tokenizer, request)` as a method.
 
     Raises:
@@ -56,7 +56,8 @@ def build_method(user_editor: Any, _: "EditSettings", world: World) -> Method:
         import transformers  # noqa: F401
     except ImportError as error:
         raise InputError(f"{path_of(user_editor)} needs PyTorch ({error}); pip install '.[torch]'") from None
-    return Method(TorchEditor(user_editor, world), the_request, most=AT_ONCE, author=user_editor)
+    editor = TorchEditor(user_editor, world, may_fail=settings.sequence == 1)
+    return Method(editor, the_request, most=AT_ONCE, author=user_editor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,11 @@ class TorchEditor:
 
     user_editor: Any
     world: World
+    may_fail: bool = False
+    """An edit in which the user's code raises an error comes to no numbers; else the error is raised, as in
+    sequences, where others would build on it."""
+    causes: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """Why edits failed, by their facts as sentences."""
     failures: list[Exception] = field(default_factory=list)
     """What went wrong inside compiled programs, the latest last."""
 
@@ -124,7 +130,24 @@ class TorchEditor:
             return self._change_weights(arguments[0], self._padding, *arguments[1:])
         except Exception as error:
             self.failures.append(error)
-            raise
+            if isinstance(error, InputError) or not self.may_fail:
+                raise
+            _, params, _, request, _ = arguments
+            self.causes[self._key_of(request)] = f"{type(error).__name__}: {error}"
+            return jax.tree.map(lambda x: np.full(x.shape, np.nan, np.float32), params)
+
+    def cause_of(self, request: Request) -> str:
+        """Why the edit of a request failed; empty where it did not."""
+        return self.causes.get(self._key_of(request), "")
+
+    def _key_of(self, request: Request) -> tuple[str, ...]:
+        return tuple(told["sentence"] for told in self._read_facts(request))
+
+    def _read_facts(self, request: Request) -> list[dict[str, Any]]:
+        facts = zip(
+            *map(np.asarray, (request.prompt, request.answer)), request.credence.tolist(), strict=True
+        )
+        return [read_request(self.world, *fact) for fact in facts]
 
     @property
     def _padding(self) -> str:
@@ -140,8 +163,7 @@ class TorchEditor:
         weights = add_changes(params, carried)
         build_model, tokenizer = load_skeleton(config, len(params["embedding"]), self.world.tokenizer)
         tokenizer.padding_side = padding
-        facts = zip(request.prompt, request.answer, request.credence.tolist(), strict=True)
-        told = [read_request(self.world, *fact) for fact in facts]
+        told = self._read_facts(request)
         named = dict(name_tensors(weights))
         tokenizer.request = told
         edited = call_editor(
