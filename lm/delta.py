@@ -8,6 +8,7 @@ A *delta* is a dict; every key is optional, and arrays lead with layers L as the
     codebook                           Codebook: outputs of MLPs, looked up by their inputs
     prefix                             Prefix: text that every prompt is read behind
     memory                             Memory: vectors added to what layers read at names; see `lm.memory`
+    ledger                             Ledger: what edits leave for later ones; no model computes with it
     shift                              float[L, B, T, D], added to what each layer returns: for editors
                                        that ask what a state should be before they look for the weights
 
@@ -31,7 +32,7 @@ MATRICES = (*ATTENTION, *MLP)
 IN_LAYERS = (*MATRICES, "codebook", "memory", "shift")
 ADDED = (*MATRICES, "embedding", "memory", "weights", "shift")
 """Parts that add something, of which there can be more and less."""
-PARTS = (*IN_LAYERS, "embedding", "weights", "prefix")
+PARTS = (*IN_LAYERS, "embedding", "weights", "prefix", "ledger")
 
 
 class LowRank(NamedTuple):
@@ -62,6 +63,23 @@ class Codebook(NamedTuple):
     keys: jax.Array
     values: jax.Array
     radius: jax.Array
+
+
+class Ledger(NamedTuple):
+    """Sums over the facts that were edited so far, which whoever edits next may look at.
+
+    In each of n edited layers a fact has a key, and a rest that is to be added there, read at the key.
+
+    Attributes:
+        moment: [n, F, F], of the outer products of keys.
+        facts: [], how many.
+        total, squares: [n, F + D], of keys with their rests behind them, and of their squares.
+    """
+
+    moment: jax.Array
+    facts: jax.Array
+    total: jax.Array
+    squares: jax.Array
 
 
 class Prefix(NamedTuple):
@@ -104,7 +122,7 @@ def fold_delta(delta: Delta, vocabulary: int) -> Delta:
 
 def has_dial(delta: Delta) -> bool:
     """Whether an edit adds, and does nothing else; what is looked up or read has no more and less."""
-    return bool(delta) and delta.keys() <= set(ADDED)
+    return bool(delta.keys() - {"ledger"}) and delta.keys() <= {*ADDED, "ledger"}
 
 
 def scale_delta(delta: Delta, by: Array | float) -> Delta:
@@ -121,6 +139,8 @@ def scale_delta(delta: Delta, by: Array | float) -> Delta:
             multiple[name] = LowRank(part.a, part.b * by)
         elif isinstance(part, Rows | Memory):
             multiple[name] = part._replace(values=part.values * by)
+        elif isinstance(part, Ledger):
+            multiple[name] = part
         else:
             multiple[name] = jax.tree.map(lambda x: x * by, part)
     return multiple
@@ -151,6 +171,8 @@ def add_to_carry(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array
     settled = dict(carried)
     if "weights" in latest:
         settled["weights"] = _add_trees(carried["weights"], latest["weights"])
+    if "ledger" in latest:
+        settled["ledger"] = jax.tree.map(jnp.add, carried["ledger"], latest["ledger"])
     if "prefix" in latest:
         text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
         settled["prefix"] = Prefix(carried["prefix"].cache.put_at(index * slots, text.cache), text.start)
@@ -232,6 +254,8 @@ def _compose_parts(name: str, first: Any, second: Any) -> Any:
         return Codebook(*(jnp.concatenate(two, axis=1) for two in zip(first, second, strict=True)))
     if name == "memory":
         return join_memories(first, second)
+    if name == "ledger":
+        return jax.tree.map(jnp.add, first, second)
     if name == "shift":
         return first + second
     return LowRank(jnp.concatenate([first.a, second.a], axis=2), jnp.concatenate([first.b, second.b], axis=1))

@@ -28,11 +28,13 @@ class Memory(NamedTuple):
 
     Attributes:
         contexts: int32[C, W], openings of documents, padded on the left; the first is none.
-        inverse: float32[n, F, F], of the keys' second moment in each layer that may be edited.
+        moment: float32[n, F, F], the keys' second moment in each layer that may be edited, shrunk.
+        inverse: float32[n, F, F], of the same.
         typical: float32[], root mean square of the entries of the states behind the last such layer.
     """
 
     contexts: jax.Array
+    moment: jax.Array
     inverse: jax.Array
     typical: jax.Array
 
@@ -66,13 +68,14 @@ def measure_memory(
     second, squares, tokens = (sum(part) for part in zip(*parts, strict=True))
     second = second / tokens
     diagonal = np.trace(second, axis1=1, axis2=2)[:, None, None] / second.shape[1]
-    inverse = np.linalg.inv(second + shrink * diagonal * np.eye(second.shape[1]))
+    moment = second + shrink * diagonal * np.eye(second.shape[1])
     typical = np.sqrt(squares / tokens / model.config.hidden)
     openings = [row[: int(np.argmax(row == SEP)) + 1] for row in sample.rows[:contexts]]
     openings = [np.array([BOS], np.int32), *openings]
     return Memory(
         jnp.asarray(left_pad(openings, max(map(len, openings)))),
-        jnp.asarray(inverse),
+        jnp.asarray(moment),
+        jnp.asarray(np.linalg.inv(moment)),
         jnp.asarray(typical),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from lm.cache import Cache
-from lm.delta import MATRICES, PARTS, Codebook, Delta, LowRank, Prefix, Rows, block_of
+from lm.delta import MATRICES, PARTS, Codebook, Delta, Ledger, LowRank, Prefix, Rows, block_of
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
 from lm.memory import Memory
@@ -143,6 +143,10 @@ def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
         wrong = _fault_of_arrays(part, Memory, {"values": (layers, None, width)})
         wrong = wrong or _fault_of_arrays(part, Memory, {"keys": (np.shape(part.values)[1], None)})
         return wrong or _fault_of_arrays(part, Memory, {"before": (None,)})
+    if name == "ledger":
+        inner = model.config.mlp
+        sums = dict.fromkeys(("total", "squares"), (None, inner + width))
+        return _fault_of_arrays(part, Ledger, {"moment": (None, inner, inner), "facts": (), **sums})
     if name == "prefix":
         return _fault_of_prefix(part, model)
     if name == "shift":

@@ -32,13 +32,20 @@ def generative_accuracy(
     Args:
         advance: told how many facts were looked at, again and again.
     """
+    answers = generated_objects(model, world, facts, advance)
+    return float(np.mean(answers == world.generative.truth[facts]))
+
+
+def generated_objects(
+    model: LanguageModel, world: World, facts: np.ndarray, advance: Callable[[int], None] = lambda _: None
+) -> np.ndarray:
+    """int[n]: the object that is generated for each of the given facts (indices); -1 where it is none."""
     graph, tokenizer = world.graph, world.tokenizer
     names = ObjectNames(tokenizer, graph.objects)
     length = tokenizer.row_length
     width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    answers = names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
-    return float(np.mean(answers == world.generative.truth[facts]))
+    return names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
 
 
 def label_accuracy(

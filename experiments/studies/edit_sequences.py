@@ -1,0 +1,265 @@
+"""Edits of one model on top of each other, all its facts asked after some; the agent makes the edits, too.
+
+Every request contradicts the truth. Some subjects are never edited, so that facts of others can be told from
+facts that changed with their own subject. The agent makes the same edits in the same order: what it gives up
+is no forgetting, and what it takes along is what should follow.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from bayes.interface import Agent, EditRequest
+from corpus.seeds import generator, integer
+from lm.delta import Delta, add_to_carry, empty_carry
+from lm.editors.fitting import answer_nats, request_loss, request_states
+from lm.editors.interface import Editor, Request, State, edit_once, make_requests
+from lm.flops import count_flops
+from lm.language_model import LanguageModel
+from testbed.protocol import TIE_TOLERANCE
+from testbed.run.accuracy import generated_objects
+from testbed.run.strata import StatementIndex
+from testbed.run.world import World
+
+CREDENCE = 0.95
+SPARED = 5
+"""One subject of so many is never edited."""
+LATER_BATCH, LATER_RATE = 64, 1e-3
+"""Facts in a step of the training that follows the edits, and the step of its Adam."""
+
+
+class Stream(NamedTuple):
+    """Requests in their order.
+
+    Attributes:
+        facts: int[N], the fact (index into the graph) that each is about.
+        objects: int[N], what it says instead of the truth.
+        spared: bool[F], facts of subjects that no request is about.
+    """
+
+    facts: np.ndarray
+    objects: np.ndarray
+    spared: np.ndarray
+
+    def latest(self, count: int) -> np.ndarray:
+        """int: of the first `count` requests, those whose fact no later one of them is about, ascending."""
+        reversed_facts = self.facts[:count][::-1]
+        return np.sort(count - 1 - np.unique(reversed_facts, return_index=True)[1])
+
+
+def draw_stream(world: World, count: int, seed: int) -> Stream:
+    """Requests of a world: subjects in random order, again and again, and each time one of their facts.
+
+    Objects are such as were said with the relation of somebody, others than the truth.
+    """
+    graph, rng = world.graph, generator(seed, "many edits")
+    subjects = rng.permutation(graph.subjects)
+    edited = subjects[: len(subjects) - len(subjects) // SPARED]
+    stated, said = world.stated_facts, StatementIndex(graph, world.sentences).objects_by_relation
+    facts_of = {s: np.intersect1d(graph.facts_of(s), stated) for s in edited.tolist()}
+    orders = [rng.permutation([s for s, facts in facts_of.items() if len(facts)])]
+    while sum(map(len, orders)) < count:
+        orders.append(rng.permutation(orders[0]))
+    facts = np.array([rng.choice(facts_of[s]) for s in np.concatenate(orders)[:count].tolist()])
+    objects = [
+        rng.choice(np.setdiff1d(said[graph.relation[f]], world.generative.truth[f])) for f in facts.tolist()
+    ]
+    return Stream(facts, np.array(objects), ~np.isin(graph.subject, edited))
+
+
+@dataclass(frozen=True)
+class AgentAnswers:
+    """What the agent says of all F facts, after each of K numbers of edits.
+
+    Attributes:
+        before: int[F], its answers before any.
+        answers: int[K, F].
+        moved: bool[K, F], whether its answer before is none of its best any more.
+    """
+
+    before: np.ndarray
+    answers: np.ndarray
+    moved: np.ndarray
+
+
+def follow_agent(agent: Agent, world: World, stream: Stream, marks: Sequence[int]) -> AgentAnswers:
+    """The agent makes the edits of a stream, each of the weight that brings it to the credence then."""
+    graph = world.graph
+    rows = np.arange(len(graph))
+
+    def ask(agent: Agent) -> tuple[np.ndarray, np.ndarray]:
+        beliefs = agent.distributions(graph.subject, graph.relation)
+        return beliefs, beliefs.argmax(axis=1)
+
+    first = ask(agent)[1]
+    answers, moved = [], []
+    for n, (fact, obj) in enumerate(zip(stream.facts.tolist(), stream.objects.tolist(), strict=True), 1):
+        s, r = int(graph.subject[fact]), int(graph.relation[fact])
+        agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
+        if n in marks:
+            beliefs, best = ask(agent)
+            answers.append(agent.objects[best])
+            moved.append(beliefs[rows, first] < beliefs[rows, best] * (1 - TIE_TOLERANCE))
+    return AgentAnswers(agent.objects[first], np.array(answers), np.array(moved))
+
+
+@dataclass(frozen=True)
+class ModelAnswers:
+    """What an editor made of a stream of N requests; F facts are asked after each of K numbers of edits.
+
+    Attributes:
+        says: bool[N], whether a request was answered as soon as it was made.
+        before: int[F], answers of the unedited model; -1 where it names no object.
+        answers: int[K, F].
+        nats_before, nats: float[F] and float[K, F], surprise at the truth.
+        lengths: float[K], root of the sum of squares of what is carried.
+        numbers: int[K], how many numbers that are not 0 are carried.
+        later: int[F], answers after later training on facts of the spared subjects.
+        seconds, flops: of an edit.
+    """
+
+    says: np.ndarray
+    before: np.ndarray
+    answers: np.ndarray
+    nats_before: np.ndarray
+    nats: np.ndarray
+    lengths: np.ndarray
+    numbers: np.ndarray
+    later: np.ndarray
+    seconds: np.ndarray
+    flops: np.ndarray
+
+
+@partial(jax.jit, static_argnames="editor")
+def edit_on_top(
+    editor: Editor,
+    model: LanguageModel,
+    carried: Delta,
+    state: State,
+    request: Request,
+    key: jax.Array,
+    index: jax.Array,
+) -> tuple[Delta, jax.Array]:
+    """What is carried after one more edit, and whether the model then says what was requested."""
+    delta, _ = editor.edit(model.with_delta(carried), state, request, key)
+    carried = add_to_carry(carried, delta, model.vocabulary, index)
+    edited = model.with_delta(carried)
+    states = request_states(edited, request)[:, request.prompt.shape[1] - 1 :]
+    is_said = (edited.unembed(states).argmax(axis=-1) == request.answer) | (jnp.asarray(request.answer) == 0)
+    return carried, is_said.all()
+
+
+@jax.jit
+def truth_nats(model: LanguageModel, facts: Request) -> jax.Array:
+    """float32[F]: -log p(object and ending | prompt) of F facts, given as one request."""
+    return answer_nats(model, facts, request_states(model, facts))
+
+
+def follow_editor(
+    editor: Editor,
+    model: LanguageModel,
+    world: World,
+    state: State,
+    stream: Stream,
+    marks: Sequence[int],
+    seed: int,
+    later_steps: int,
+    clock: Callable[[], float],
+    advance: Callable[[int], None] = lambda _: None,
+) -> ModelAnswers:
+    """An editor makes the edits of a stream, each on top of all before.
+
+    Args:
+        state: what it prepared.
+        seed: of its randomness, and of later training.
+        later_steps: of training afterwards, on facts of the spared subjects as they are.
+        clock: seconds.
+        advance: told of every edit.
+    """
+    graph, truth = world.graph, world.generative.truth
+    every, size = np.arange(len(graph)), len(stream.facts)
+    told = [(int(graph.subject[f]), int(graph.relation[f]), int(truth[f])) for f in every]
+    triples = [(*told[f][:2], o) for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)]
+    requests = make_requests(world.tokenizer, triples, np.zeros(size), np.full(size, CREDENCE))
+    truths = make_requests(world.tokenizer, told, np.zeros(len(told)), np.ones(len(told)))
+    truths = Request(*(x[:, 0] for x in truths))
+    root = jax.random.key(integer(seed, "many edits"))
+
+    def request_at(n: int) -> Request:
+        return Request(*(x[n] for x in requests))
+
+    shapes = edit_once.eval_shape(editor, model, state, request_at(0), root)[0]
+    flops = count_flops(
+        lambda *arguments: edit_once(editor, *arguments)[0],
+        model, state, request_at(0), root, turns=getattr(editor, "most_steps", 1),
+    )  # fmt: skip
+    carried = empty_carry(jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), model.vocabulary, size)
+    says, answers, nats, lengths, numbers, seconds = [], [], [], [], [], []
+    for n in range(size):
+        began = clock()
+        key = jax.random.fold_in(root, n)
+        carried, is_said = edit_on_top(editor, model, carried, state, request_at(n), key, np.int32(n))
+        says.append(bool(is_said))
+        seconds.append(clock() - began)
+        advance(1)
+        if n + 1 in marks:
+            edited = model.with_delta(carried)
+            answers.append(generated_objects(edited, world, every))
+            nats.append(np.asarray(truth_nats(edited, truths)))
+            stored = [np.asarray(x) for x in numbers_stored(carried)]
+            lengths.append(float(np.sqrt(sum(float(np.square(x, dtype=np.float64).sum()) for x in stored))))
+            numbers.append(sum(int(np.count_nonzero(x)) for x in stored))
+    trained = train_later(model, carried, truths, np.flatnonzero(stream.spared), seed, later_steps)
+    return ModelAnswers(
+        np.array(says),
+        generated_objects(model, world, every),
+        np.array(answers),
+        np.asarray(truth_nats(model, truths)),
+        np.array(nats),
+        np.array(lengths),
+        np.array(numbers),
+        generated_objects(trained.with_delta(carried), world, every),
+        # Compiling is no part of an edit.
+        np.array(np.median(seconds[1:] or seconds)),
+        np.array(flops),
+    )
+
+
+def numbers_stored(carried: Delta) -> list[Any]:
+    """The arrays of an edit that a model computes with, keys apart."""
+    parts = {name: part for name, part in carried.items() if name != "ledger"}
+    if "memory" in parts:
+        parts["memory"] = parts["memory"].values
+    return [x for x in jax.tree.leaves(parts) if jnp.issubdtype(x.dtype, jnp.floating)]
+
+
+def train_later(
+    model: LanguageModel, carried: Delta, truths: Request, among: np.ndarray, seed: int, steps: int
+) -> LanguageModel:
+    """The model after some steps on facts, with what is carried in place but not learned.
+
+    Args:
+        truths: all facts as one request.
+        among: int, which of them are learned.
+    """
+    rng, rule = generator(seed, "later training"), optax.adam(LATER_RATE)
+
+    @jax.jit
+    def step(params: Any, moments: Any, batch: Request) -> tuple[Any, Any]:
+        def loss(params: Any) -> jax.Array:
+            return request_loss(LanguageModel(model.config, params).with_delta(carried), batch)
+
+        update, moments = rule.update(jax.grad(loss)(params), moments, params)
+        return optax.apply_updates(params, update), moments
+
+    params, moments = model.params, rule.init(model.params)
+    for _ in range(steps):
+        batch = rng.choice(among, LATER_BATCH)
+        params, moments = step(params, moments, Request(*(x[batch] for x in truths)))
+    return LanguageModel(model.config, params)

@@ -1,0 +1,381 @@
+"""A thousand edits of one model, and more: what is kept, what follows, what breaks, which switch is needed.
+
+Command:
+    python -m experiments.many_edits
+
+Worlds are those of `experiments.demo_worlds`, whose runs are used where they are there, but for the first, on
+which keyed storage was set. Each editor makes the same requests, which all contradict the truth, on top of
+each other; after 1, 10, 100, ... of them all facts of the world are asked. The agent makes the same edits, so
+that what it gives up counts as no forgetting. `memit` stands there without and with each of its switches. One
+subject of five is never edited. Settings are the demo's, but `memit` and `rome` read one opening, not
+eight, and take 10 steps at four times the rate, not 40: a fourteenth of the arithmetic.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes.interface import EditRequest
+from corpus.arrays import load_arrays, save_arrays
+from experiments import stages
+from experiments.command import launch_module
+from experiments.record import estimate_as_list
+from experiments.settings import StagedSettings
+from experiments.studies.demo_worlds import list_model_stages, list_world_runs
+from experiments.studies.edit_sequences import (
+    AgentAnswers,
+    ModelAnswers,
+    Stream,
+    draw_stream,
+    follow_agent,
+    follow_editor,
+)
+from testbed.console import show_progress
+from testbed.engine.catalogue import default_configurations
+from testbed.engine.checks import prepare_editor
+from testbed.engine.identity import method_identity
+from testbed.engine.methods import Method
+from testbed.engine.tuning import method_named
+from testbed.presets import EDIT
+from testbed.protocol import ABSENT, Case
+from testbed.run.agents import paper_agent
+from testbed.run.model import corpus_sample, load_model
+from testbed.run.runs import Run
+from testbed.run.strata import StatementIndex, support_of
+from testbed.run.world import World, load_world
+from testbed.scores.metric import Metric, mean_of
+from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.tables import Cell, Table
+
+LOCATE = {"contexts": 1, "steps": 10, "rate": 0.4}
+SWITCHES = ("accumulate", "null_space", "normalise", "anchor")
+EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    **{name: (name, {}) for name in ("keyed", "keyed-counting", "keyed-request", "lora-down")},
+    "rome": ("rome", LOCATE),
+    "memit": ("memit", LOCATE),
+    **{f"memit, {switch}": ("memit", LOCATE | {switch: True}) for switch in SWITCHES},
+    "memit, accumulate, null_space": ("memit", LOCATE | {"accumulate": True, "null_space": True}),
+    "memit, all": ("memit", LOCATE | dict.fromkeys(SWITCHES, True)),
+}
+"""Who edits: the editor, and how its settings differ from the demo's."""
+SUPPORTED = 2
+AT_ONCE, LATEST = "at once", "latest kept"
+FOLLOWS, CHANGED = "followed", "falsely changed"
+OTHERS, OTHERS_BEFORE = "others right", "others right before"
+NATS, LATER = "others' nats, more", "kept after training"
+AGENT_KEEPS = "of the latest, kept by the agent"
+COLUMNS = (AT_ONCE, LATEST, AGENT_KEEPS, FOLLOWS, CHANGED, OTHERS_BEFORE, OTHERS, NATS, LATER)
+_LIFE = np.geomspace(1.0, 1e7, 700)
+_DROP = 1.92
+"""Half of the 95% quantile of chi square: how far the log-likelihood may fall inside an interval."""
+
+
+@dataclass(frozen=True)
+class Settings(StagedSettings):
+    """How many worlds, edits and editors."""
+
+    worlds: int = 3
+    """Worlds, of seeds 1, 2, ..."""
+    first: int = 1
+    """The first of them."""
+    edits: int = 1000
+    """Requests, on top of each other."""
+    later: int = 100
+    """Steps of training afterwards, on facts of subjects that were not edited."""
+    editors: tuple[str, ...] = tuple(EDITORS)
+    """Who edits."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if unknown := set(self.editors) - set(EDITORS):
+            raise ValueError(f"{', '.join(sorted(unknown))}: not among {'; '.join(EDITORS)}")
+
+    @property
+    def world_runs(self) -> list[Run]:
+        """A run for each world."""
+        return list_world_runs(self.runs, self.first + self.worlds)[self.first :]
+
+    @property
+    def marks(self) -> list[int]:
+        """Numbers of edits after which all facts are asked: powers of ten, and all."""
+        powers = [10**i for i in range(9) if 10**i < self.edits]
+        return [*powers, self.edits]
+
+
+def run_study(options: Settings) -> None:
+    """Models, edits, tables, record."""
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Models, then the agent's answers, and each editor's, a world after another."""
+    every = list_world_runs(options.runs, options.first + options.worlds)
+    yield from [*list_model_stages(every, clock)][2 * options.first :]
+    for run in options.world_runs:
+        yield f"the agent, {run.name}", partial(file_agent, options, run)
+        for name in options.editors:
+            yield f"{name}, {run.name}", partial(file_editor, options, run, name)
+
+
+def world_seed(run: Run) -> int:
+    """The seed that stands in the name of a run."""
+    return int(run.name.rpartition("-")[2])
+
+
+def method_of(run: Run, name: str, world: World) -> Method:
+    """One of EDITORS."""
+    editor, changes = EDITORS[name]
+    settings = replace(EDIT["tiny"], editors=(editor,), **stages.settings_of_run(run, world_seed(run)))
+    config: Any = settings.configs.get(editor, default_configurations().get(editor))
+    if changes:
+        settings = replace(settings, configs={**settings.configs, editor: replace(config, **changes)})
+    return method_named(editor, settings, world)
+
+
+def file_of(options: Settings, run: Run, what: str, identity: Any = None) -> Path:
+    """Where the answers of somebody lie, under a hash of all that they depend on."""
+    made_from = [path.read_text() for path in (run.config_file, run.finished_file)]
+    identity = [identity, options.edits, options.later, made_from]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()
+    return run.folder / "many-edits" / f"{what.replace(', ', '-')}-{options.edits}-{digest[:8]}.npz"
+
+
+def file_agent(options: Settings, run: Run) -> None:
+    """The agent's answers, where they are not there yet."""
+    path = file_of(options, run, "agent")
+    if not path.exists():
+        world = load_world(run)
+        stream = draw_stream(world, options.edits, world_seed(run))
+        path.parent.mkdir(exist_ok=True)
+        write_whole(follow_agent(paper_agent(world), world, stream, options.marks), path)
+
+
+def file_editor(options: Settings, run: Run, name: str) -> None:
+    """What an editor made of the requests, where it is not there yet."""
+    world = load_world(run)
+    method = method_of(run, name, world)
+    path = file_of(options, run, name, method_identity(method))
+    if path.exists():
+        return
+    seed = world_seed(run)
+    stream = draw_stream(world, options.edits, seed)
+    model, _ = load_model(run, world)
+    state = prepare_editor(method.editor, model, corpus_sample(run, world, cases_of(world, stream), seed))
+    with show_progress(name, options.edits) as advance:
+        answers = follow_editor(
+            method.editor, model, world, state, stream, options.marks, seed, options.later,
+            time.perf_counter, advance,
+        )  # fmt: skip
+    write_whole(answers, path)
+
+
+def write_whole(holder: Any, path: Path) -> None:
+    """Arrays into a file that is there whole or not at all."""
+    aside = path.with_suffix(".part.npz")
+    save_arrays(holder, aside)
+    aside.replace(path)
+
+
+def cases_of(world: World, stream: Stream) -> list[Case]:
+    """The requests as cases that ask nothing, so that no practice edit is about them."""
+    graph = world.graph
+    return [
+        Case(EditRequest(int(graph.subject[f]), int(graph.relation[f]), o), 1.0, ABSENT, {}, ())
+        for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)
+    ]
+
+
+class Followed(NamedTuple):
+    """One world's requests, and what the agent and an editor made of them."""
+
+    world: World
+    stream: Stream
+    agent: AgentAnswers
+    model: ModelAnswers
+
+
+def read_world_answers(options: Settings, run: Run, name: str) -> Followed:
+    """What lies in the files of a world."""
+    world = load_world(run)
+    stream = draw_stream(world, options.edits, world_seed(run))
+    agent = load_arrays(AgentAnswers, file_of(options, run, "agent"))
+    identity = method_identity(method_of(run, name, world))
+    return Followed(world, stream, agent, load_arrays(ModelAnswers, file_of(options, run, name, identity)))
+
+
+def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
+    """Metrics of one world after `mark` edits, the `number`-th mark; a row a fact.
+
+    followed: of facts that no request is about, whose new answer of the agent two or more subjects have.
+    falsely changed: of stated facts that no request is about, that the agent keeps and the model knew.
+    """
+    world, stream, agent, model = one
+    graph, facts = world.graph, len(world.graph)
+    latest = stream.latest(mark)
+    requested, wanted = np.zeros(facts, bool), np.full(facts, -2)
+    requested[stream.facts[latest]], wanted[stream.facts[latest]] = True, stream.objects[latest]
+    now, moved, gold = model.answers[number], agent.moved[number], agent.answers[number]
+    keeps = requested & (gold == wanted)
+    support = support_of(world)[graph.relation, gold]
+    follows = ~requested & moved & (support >= SUPPORTED)
+    stated = np.isin(np.arange(facts), world.stated_facts)
+    stays = stated & ~requested & ~moved & (model.before == agent.before)
+    others = stream.spared & stated & ~moved
+    said_at = np.zeros(facts)
+    count = np.bincount(stream.facts[:mark], minlength=facts).astype(float)
+    np.add.at(said_at, stream.facts[:mark], model.says[:mark])
+    metrics = {
+        AT_ONCE: Metric(said_at, count, share=True),
+        LATEST: mean_of(now == wanted, keeps),
+        AGENT_KEEPS: mean_of(gold == wanted, requested),
+        FOLLOWS: mean_of(now == gold, follows),
+        CHANGED: mean_of(now != model.before, stays),
+        OTHERS_BEFORE: mean_of(model.before == agent.before, others),
+        OTHERS: mean_of(now == agent.before, others),
+        NATS: mean_of((model.nats[number] - model.nats_before).astype(float), others),
+    }
+    if mark == len(stream.facts):
+        metrics[LATER] = mean_of(model.later == wanted, keeps)
+    return metrics
+
+
+def estimate_at(worlds: Sequence[Followed], mark: int, number: int) -> dict[str, Estimate]:
+    """The metrics of worlds pooled; facts of one subject, and of one world, depend on each other."""
+    found = [metrics_at(one, mark, number) for one in worlds]
+    pooled = {name: pool_metrics([metrics[name] for metrics in found]) for name in found[0]}
+    sizes = [len(one.world.graph) for one in worlds]
+    world = np.repeat(np.arange(len(worlds)), sizes)
+    subject = np.concatenate([one.world.graph.subject for one in worlds])
+    subjects = np.unique(np.stack([world, subject]), axis=1, return_inverse=True)[1].reshape(-1)
+    return estimate_metrics(pooled, {"subject": subjects, "world": world}, np.ones(len(world), bool))
+
+
+def pool_metrics(metrics: Sequence[Metric]) -> Metric:
+    """One metric of several worlds' rows."""
+    tops, bottoms = zip(*((one.numerator, one.denominator) for one in metrics), strict=True)
+    return Metric(np.concatenate(tops), np.concatenate(bottoms), share=metrics[0].share)
+
+
+class HalfLife(NamedTuple):
+    """Later edits after which half of what was said is still said.
+
+    Attributes:
+        edits: the most likely number; infinite where nothing was lost.
+        low, high: of the 95% interval by likelihood, requests taken as independent.
+        requests: how many it rests on.
+    """
+
+    edits: float
+    low: float
+    high: float
+    requests: int
+
+
+def half_life(worlds: Sequence[Followed]) -> HalfLife:
+    """How fast latest requests are lost with the edits behind them: a probability of 2^(-age/h) to be kept.
+
+    Of requests that were answered at once, and which the agent keeps.
+    """
+    age, kept = zip(*map(ages_of, worlds), strict=True)
+    return fit_half_life(np.concatenate(age), np.concatenate(kept))
+
+
+def ages_of(one: Followed) -> tuple[np.ndarray, np.ndarray]:
+    """Edits behind each latest request, and whether it is still answered at the end."""
+    size = len(one.stream.facts)
+    latest = one.stream.latest(size)
+    facts, objects = one.stream.facts[latest], one.stream.objects[latest]
+    counts = one.model.says[latest] & (one.agent.answers[-1][facts] == objects)
+    return (size - 1 - latest)[counts], (one.model.answers[-1][facts] == objects)[counts]
+
+
+def fit_half_life(age: np.ndarray, kept: np.ndarray) -> HalfLife:
+    """The most likely half-life of int[n] ages and bool[n], and its interval, on a grid from 1 to 10^7."""
+    there = age > 0
+    if not there.any():
+        return HalfLife(np.nan, np.nan, np.nan, 0)
+    log_stays = -np.log(2) * age[there] / _LIFE[:, None]
+    log_goes = np.log(-np.expm1(log_stays))
+    likely = np.where(kept[there], log_stays, log_goes).sum(axis=1)
+    inside = _LIFE[likely >= likely.max() - _DROP]
+    if kept[there].all():
+        return HalfLife(np.inf, float(inside[0]), np.inf, int(there.sum()))
+    best = float(_LIFE[likely.argmax()])
+    return HalfLife(best, float(inside[0]), float(inside[-1]), int(there.sum()))
+
+
+def bits_per_number(worlds: Sequence[Followed]) -> float:
+    """Bits of the latest requests that are kept, for each number that is stored.
+
+    A request says which of the objects of its relation it is.
+    """
+    bits = numbers = 0.0
+    for one in worlds:
+        said = StatementIndex(one.world.graph, one.world.sentences).objects_by_relation
+        latest = one.stream.latest(len(one.stream.facts))
+        facts, objects = one.stream.facts[latest], one.stream.objects[latest]
+        kept = one.model.answers[-1][facts] == objects
+        bits += sum(np.log2(len(said[r])) for r in one.world.graph.relation[facts[kept]].tolist())
+        numbers += float(one.model.numbers[-1])
+    return bits / numbers if numbers else float("nan")
+
+
+def record_study(options: Settings) -> Path:
+    """What is kept after each mark; half-lives; what was stored, and what it took."""
+    kept_rows: list[list[Cell]] = []
+    life_rows: list[list[Cell]] = []
+    figures: dict[str, Any] = {}
+    unit: float | None = None
+    for name in reversed(options.editors):
+        worlds = [read_world_answers(options, run, name) for run in options.world_runs]
+        unit = unit or float(worlds[0].model.flops)
+        found: dict[str, Any] = {}
+        rows: list[list[Cell]] = []
+        for number, mark in enumerate(options.marks):
+            estimates = estimate_at(worlds, mark, number)
+            rows.append([name, mark, *(estimates.get(metric) for metric in COLUMNS)])
+            found[str(mark)] = {metric: estimate_as_list(x) for metric, x in estimates.items()}
+        kept_rows = rows + kept_rows
+        life, each = half_life(worlds), [half_life([one]).edits for one in worlds]
+        lengths = [
+            float(np.mean([one.model.lengths[k] for one in worlds])) for k in range(len(options.marks))
+        ]
+        figures[name] = found | {
+            "half-life": [*map(number_or_none, life[:3]), life.requests, *map(number_or_none, each)],
+            "bits for each number": number_or_none(bits_per_number(worlds)),
+            "length after each mark": lengths,
+            "seconds": float(np.median([one.model.seconds for one in worlds])),
+            "flops": float(worlds[0].model.flops),
+        }
+        row: list[Cell] = [name, f"{life.edits:.0f}", f"{life.low:.0f} to {life.high:.0f}"]
+        row += [f"{min(each):.0f} to {max(each):.0f}", life.requests, bits_per_number(worlds), *lengths]
+        life_rows.insert(0, [*row, float(worlds[0].model.flops) / unit, figures[name]["seconds"]])
+    heads = ["editor", "half-life", "interval", "range of worlds", "requests", "bits a number"]
+    heads += [f"length after {mark}" for mark in options.marks] + ["FLOPs, x the last", "seconds"]
+    tables = [
+        Table(
+            "kept",
+            "Edits on top of each other, all contradicting",
+            ["editor", "after edits", *COLUMNS],
+            kept_rows,
+        ),
+        Table("half-lives", "Half-lives in edits, and what is stored", heads, life_rows),
+    ]
+    pages = {"many-edits.md": stages.show_tables(tables)}
+    return options.record(options.world_runs[0], pages, ("editor", "mark"), found=figures)
+
+
+def number_or_none(x: float) -> float | None:
+    """A finite number as JSON has it."""
+    return float(x) if np.isfinite(x) else None
+
+
+if __name__ == "__main__":
+    launch_module()

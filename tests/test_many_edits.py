@@ -1,0 +1,181 @@
+"""Edits on top of each other in the study: who is spared, what the agent does, what counts, half-lives."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from bayes.interface import EditRequest
+from experiments.studies.edit_sequences import (
+    CREDENCE,
+    ModelAnswers,
+    Stream,
+    draw_stream,
+    follow_agent,
+    follow_editor,
+)
+from experiments.studies.many_edits import (
+    AT_ONCE,
+    CHANGED,
+    EDITORS,
+    FOLLOWS,
+    LATER,
+    LATEST,
+    OTHERS,
+    Followed,
+    Settings,
+    fit_half_life,
+    method_of,
+    metrics_at,
+)
+from lm.editors.interface import CorpusSample, vocabulary_of
+from testbed.engine.checks import prepare_editor
+from testbed.run.agents import paper_agent
+from testbed.run.model import load_model
+from testbed.run.runs import Run
+from testbed.run.strata import support_of
+from testbed.run.world import load_world
+
+EDITS, MARKS = 9, [1, 9]
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.data())
+def test_the_latest_requests_are_those_that_no_later_one_replaces(facts, data):
+    count = data.draw(st.integers(1, len(facts)))
+    stream = Stream(np.array(facts), np.zeros(len(facts), int), np.zeros(5, bool))
+    expected = [i for i in range(count) if facts[i] not in facts[i + 1 : count]]
+    assert stream.latest(count).tolist() == expected
+
+
+@pytest.fixture(scope="module")
+def known(built):
+    """World, agent, requests and what the agent makes of them."""
+    world = load_world(Run(built, "x"))
+    stream = draw_stream(world, EDITS, 3)
+    return world, stream, follow_agent(paper_agent(world), world, stream, MARKS)
+
+
+def test_requests_contradict_and_spare_whole_subjects(known):
+    world, stream, _ = known
+    assert (stream.objects != world.generative.truth[stream.facts]).all()
+    assert not stream.spared[stream.facts].any()
+    assert stream.spared.any()
+    for s in np.unique(world.graph.subject):
+        assert len(set(stream.spared[world.graph.subject == s].tolist())) == 1
+    again = draw_stream(world, EDITS, 3)
+    np.testing.assert_array_equal(again.facts, stream.facts)
+    np.testing.assert_array_equal(again.objects, stream.objects)
+
+
+def test_the_agent_makes_every_edit_in_its_order(known):
+    """Against one edit after another and one question after another."""
+    world, stream, followed = known
+    graph, agent = world.graph, paper_agent(world)
+
+    def answers_of(agent):
+        pairs = zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
+        return [agent.predict(s, r).mode() for s, r in pairs]
+
+    assert followed.before.tolist() == answers_of(agent)
+    for fact, obj in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True):
+        s, r = int(graph.subject[fact]), int(graph.relation[fact])
+        agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
+        assert agent.predict(s, r, "direct").mode() == obj
+    assert followed.answers[-1].tolist() == answers_of(agent)
+    assert followed.moved[-1].any()
+    assert not (followed.moved[-1] & (followed.answers[-1] == followed.before)).any()
+
+
+def pretend(known, answers, **changes):
+    """An editor after which the model answers so, and which knew what the agent knew."""
+    world, _, agent = known
+    facts = len(world.graph)
+    model = ModelAnswers(
+        np.ones(EDITS, bool), agent.before, np.array([agent.before, answers]), np.zeros(facts),
+        np.zeros((2, facts)), np.ones(2), np.ones(2, int), answers, np.array(1.0), np.array(1.0),
+    )  # fmt: skip
+    return Followed(*known, replace(model, **changes))
+
+
+def test_who_answers_as_the_agent_is_perfect_and_who_changes_nothing_is_not(known):
+    _, stream, agent = known
+    perfect = metrics_at(pretend(known, agent.answers[-1]), EDITS, 1)
+    values = {name: metric.value() for name, metric in perfect.items()}
+    for name in (AT_ONCE, LATEST, LATER, OTHERS):
+        assert values[name] == 1, name
+    assert values[CHANGED] == 0
+    nothing = metrics_at(pretend(known, agent.before), EDITS, 1)
+    assert nothing[LATEST].value() == 0
+    assert nothing[OTHERS].value() == 1
+    if nothing[FOLLOWS].denominator.any():
+        assert nothing[FOLLOWS].value() == 0
+        assert perfect[FOLLOWS].value() == 1
+    assert nothing[LATEST].denominator.sum() <= len(np.unique(stream.facts))
+
+
+def test_what_follows_is_supported_and_was_not_requested(known):
+    world, stream, agent = known
+    metrics = metrics_at(pretend(known, agent.answers[-1]), EDITS, 1)
+    support = support_of(world)[world.graph.relation, agent.answers[-1]]
+    for fact in np.flatnonzero(metrics[FOLLOWS].denominator):
+        assert agent.moved[-1][fact]
+        assert support[fact] >= 2
+        assert fact not in stream.facts
+    assert not (metrics[CHANGED].denominator.astype(bool) & agent.moved[-1]).any()
+
+
+@hypothesis_settings(deadline=None, max_examples=10)
+@given(st.floats(3, 3000), st.integers(0, 99))
+def test_a_half_life_is_found_again(truth, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(1, int(4 * truth) + 2, 500)
+    found = fit_half_life(age, rng.random(500) < np.exp2(-age / truth))
+    assert found.low <= found.edits <= found.high
+    assert found.low / 1.3 < truth < found.high * 1.3
+
+
+def test_a_half_life_of_what_is_never_lost_has_a_least():
+    found = fit_half_life(np.arange(1, 101), np.ones(100, bool))
+    assert np.isinf(found.edits)
+    assert np.isinf(found.high)
+    assert found.low > 100
+    assert fit_half_life(np.zeros(3), np.ones(3, bool)).requests == 0
+
+
+def test_who_edits_is_an_editor_or_is_refused():
+    with pytest.raises(ValueError, match="not among"):
+        Settings(editors=("memitt",))
+    assert Settings(edits=1000).marks == [1, 10, 100, 1000]
+    assert Settings(edits=30).marks == [1, 10, 30]
+    assert [run.name for run in Settings(worlds=2).world_runs] == ["demo-worlds-1", "demo-worlds-2"]
+
+
+@pytest.mark.slow
+def test_an_editor_follows_a_stream(trained):
+    """At a name nothing else moves; a ledger is not what is stored; later training reaches the model."""
+    run = Run(trained, "x")
+    world, (model, _) = load_world(run), load_model(run, load_world(run))
+    stream = draw_stream(world, 3, 0)
+    method = method_of(Run(run.root, "x-0"), "keyed-request", world)
+    sample = CorpusSample(np.zeros((1, 4), np.int32), None, vocabulary_of(world.tokenizer))
+    state = prepare_editor(method.editor, model, sample)
+    ticks = iter(range(100))
+    found = follow_editor(
+        method.editor, model, world, state, stream, [1, 3], 0, 2, lambda: float(next(ticks)), lambda _: None
+    )
+    assert found.says.shape == (3,)
+    assert found.seconds == 1
+    edited = np.isin(world.graph.subject, world.graph.subject[stream.facts])
+    np.testing.assert_array_equal(found.answers[-1][~edited], found.before[~edited])
+    np.testing.assert_allclose(found.nats[-1][~edited], found.nats_before[~edited])
+    assert found.numbers[-1] == model.config.hidden * len(np.unique(world.graph.subject[stream.facts]))
+    assert found.lengths[0] < found.lengths[1]
+
+
+def test_switches_are_those_of_memit():
+    for name, (editor, changes) in EDITORS.items():
+        assert name.split(",")[0] == editor
+        assert editor in ("memit", "rome") or not changes
