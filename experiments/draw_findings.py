@@ -1,0 +1,185 @@
+"""The pictures of docs/findings.md, drawn from the records of the experiments that found them.
+
+Command:
+    python -m experiments.draw_findings
+
+Writes docs/findings/*.svg in seconds. A picture is a chart of dots with 95% intervals: a row for each thing
+that is compared, a colour for each series. Its title says what to see.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from corpus.files import staged_file
+from experiments.command import launch_module
+from experiments.record import RECORDS
+from experiments.tidy import FIGURES, read_figures
+from testbed.console import say
+from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.pages.charts import AGENT, GRID, LATER, MODEL, QUIET, interval_halves, picture_style
+from testbed.scores.statistics import Estimate
+
+HOME = Path(__file__).parents[1]
+OLD_FOLLOWS = "answer s1r2, must change"
+"""What records before 2026-11-25 call the share of consequences followed."""
+COLOURS = (MODEL, AGENT, LATER, QUIET)
+Rows = Mapping[str, Mapping[str, Estimate]]
+"""By row, by series."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where pictures go."""
+
+    into: Path = HOME / "docs" / "findings"
+    """Folder of the pictures."""
+
+
+class Chart(NamedTuple):
+    """What one picture shows."""
+
+    title: str
+    across: str
+    rows: Rows
+
+
+def read_estimates(record: str) -> dict[tuple[str, ...], Estimate]:
+    """The estimates of a study's own table, by labels and figure; worlds apart are left out."""
+    return {
+        (*one.labels, one.figure): Estimate(one.value, one.low, one.high, one.cases or 0)
+        for one in read_figures(RECORDS / record / FIGURES)
+        if one.table == "found" and one.over is None
+        if one.value is not None and one.low is not None and one.high is not None
+    }
+
+
+def chart_harm() -> Chart:
+    """What editors update, and what is left of other subjects' facts, over ten worlds."""
+    found = read_estimates("2026-11-25-demo-worlds")
+    editors = ("lora-down", "rome", "full-early", "embeddings", "count-based", "self-bayes")
+    series = {"dependent facts updated": OLD_FOLLOWS, "others' facts kept": "answer others"}
+    rows = {
+        name: {words: found[name, "contradicts the truth", name, figure] for words, figure in series.items()}
+        for name in editors
+    }
+    return Chart("Editors update little, or harm others, or reason first", "share", rows)
+
+
+def chart_size() -> Chart:
+    """Agreement of rankings between 2 and 12 layers, and between seeds."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for one in read_figures(RECORDS / "2026-11-23-stability" / FIGURES):
+        if one.table == "found" and one.labels[-1:] == ("tau",) and one.value is not None:
+            found.setdefault(one.labels[:2], []).append(one.value)
+    metrics = {
+        "propagation ratio": "propagation ratio",
+        "consequence follows": OLD_FOLLOWS,
+        "damage": "damage",
+        "others' facts kept": "answer s2",
+    }
+    series = {"2 layers against 12": "depth", "seed against seed": "seed"}
+    rows = {
+        name: {words: Estimate(tau, low, high, 0) for words, key in series.items()}
+        for name, figure in metrics.items()
+    }
+    return Chart("Rankings by propagation hold across depth, rankings by damage less", "Kendall's tau", rows)
+
+
+def chart_seesaw() -> Chart:
+    """Change of p(right) - p(wrong) of other people, by what they have."""
+    found = read_estimates("2026-11-23-seesaw")
+    editors = ("full", "memit", "mend", "ft-constrained", "rome", "self-bayes")
+    series = {f"have the {kind}": f"D_d {kind.split()[0]} holders" for kind in ("new object", "old object")}
+    rows = {
+        name: {
+            words: found["shift-frequency-said", name, "metrics", name, figure]
+            for words, figure in (series | {"have neither": "D_d neither"}).items()
+        }
+        for name in editors
+    }
+    return Chart("Who has the old object loses most; the paper asks who has the new one", "D_d", rows)
+
+
+def chart_negation() -> Chart:
+    """Belief in a false claim after an edit that says so, denies it, or labels it."""
+    found = read_estimates("2026-11-25-negation")
+    told = ("S", '"S" is true', '"S" is false', '"not S" is true', '"S" is false, its label only')
+    rows = {
+        words: {
+            name: found["false", name, words, "o after"] for name in ("full", "lora-down", "the exact agent")
+        }
+        for words in told
+    }
+    return Chart("A model that is told that S is false believes S as much as before its label", "p(S)", rows)
+
+
+def chart_structures() -> Chart:
+    """Consequences followed by self-bayes and by tuned counting, structure by structure."""
+    found = read_estimates("2026-11-25-structures")
+    structures = tuple(dict.fromkeys(labels[0] for labels in found))
+    rows = {
+        name: {
+            words: found[name, editor, figure]
+            for words, editor in (("self-bayes", "self-bayes"), ("counting, tuned", "count-based, tuned"))
+            for figure in (FOLLOWS, OLD_FOLLOWS)
+            if (name, editor, figure) in found
+        }
+        for name in structures
+    }
+    return Chart(
+        "self-bayes follows as counting does, but for skewed worlds and three causes", "followed", rows
+    )
+
+
+CHARTS: dict[str, Callable[[], Chart]] = {
+    "harm": chart_harm,
+    "structures": chart_structures,
+    "size": chart_size,
+    "seesaw": chart_seesaw,
+    "negation": chart_negation,
+}
+
+
+def draw_chart(chart: Chart, path: Path) -> None:
+    """Write a chart as SVG: the same bytes for the same figures."""
+    series = list(dict.fromkeys(words for row in chart.rows.values() for words in row))
+    with picture_style(**{"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
+        figure, axis = plt.subplots(figsize=(6.4, 1.2 + 0.3 * len(chart.rows)), layout="constrained")
+        for i, words in enumerate(series):
+            at = [
+                k + 0.18 * (i - (len(series) - 1) / 2)
+                for k, row in enumerate(chart.rows.values())
+                if words in row
+            ]
+            values = [row[words] for row in chart.rows.values() if words in row]
+            value, low, high = (np.array([one[k] for one in values]) for k in range(3))
+            halves = interval_halves(value, low, high)
+            colour = COLOURS[i % len(COLOURS)]
+            axis.errorbar(value, at, xerr=halves, fmt="o", color=colour, ms=4, capsize=2, lw=1.2, label=words)
+        axis.set_yticks(range(len(chart.rows)), list(chart.rows))
+        axis.invert_yaxis()
+        axis.set_xlabel(chart.across)
+        axis.grid(axis="x", color=GRID, lw=0.6)
+        figure.suptitle(chart.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=len(series))
+        with staged_file(path) as aside:
+            figure.savefig(aside, format="svg", metadata={"Date": None})
+        plt.close(figure)
+
+
+def run_study(settings: Settings) -> None:
+    """Draw them."""
+    settings.into.mkdir(parents=True, exist_ok=True)
+    for name, make_chart in CHARTS.items():
+        path = settings.into / f"{name}.svg"
+        draw_chart(make_chart(), path)
+        say(str(path))
+
+
+if __name__ == "__main__":
+    launch_module()
