@@ -72,10 +72,11 @@ def chart_harm() -> Chart:
 
 def chart_size() -> Chart:
     """Agreement of rankings between 2 and 12 layers, and between seeds."""
-    found: dict[tuple[str, ...], list[float]] = {}
+    taus: dict[tuple[str, ...], list[float]] = {}
     for one in read_figures(RECORDS / "2026-11-23-stability" / FIGURES):
         if one.table == "found" and one.labels[-1:] == ("tau",) and one.value is not None:
-            found.setdefault(one.labels[:2], []).append(one.value)
+            taus.setdefault(one.labels[:2], []).append(one.value)
+    found = {labels: Estimate(tau, low, high, 0) for labels, (tau, low, high, *_) in taus.items()}
     metrics = {
         "propagation ratio": "propagation ratio",
         "consequence follows": OLD_FOLLOWS,
@@ -84,8 +85,7 @@ def chart_size() -> Chart:
     }
     series = {"2 layers against 12": "depth", "seed against seed": "seed"}
     rows = {
-        name: {words: Estimate(tau, low, high, 0) for words, key in series.items()}
-        for name, figure in metrics.items()
+        name: {words: found[figure, key] for words, key in series.items()} for name, figure in metrics.items()
     }
     return Chart("Rankings by propagation hold across depth, rankings by damage less", "Kendall's tau", rows)
 
