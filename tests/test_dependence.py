@@ -16,6 +16,7 @@ from lm.editors.self_bayes.dependence import (
     find_dependence,
     persistence_probability,
     reading_probability,
+    share_of_doubt,
 )
 
 SUBJECTS, CAUSES, EFFECTS, NOISE = 300, 30, 8, 0.05
@@ -146,6 +147,39 @@ def test_one_dependence_is_judged_by_itself_and_others_that_agree_make_it_surer(
 
     assert judge(1) == pytest.approx(expit(-x), abs=2e-3)
     assert (judge(4) - judge(1)) * x <= 1e-9
+
+
+@given(st.integers(0, 10**6))
+def test_share_of_doubt_is_that_of_pairs(seed):
+    """Against a loop over all pairs of two who share a row."""
+    rng = np.random.default_rng(seed)
+    rows = np.unique(rng.integers(0, 4, 12), return_inverse=True)[1]
+    belief = rng.dirichlet(np.full(5, 0.5), 12)
+    own, row = [], []
+    for i in range(12):
+        peers = [j for j in range(12) if j != i and rows[j] == rows[i]]
+        if peers:
+            own.append(1 - belief[i] @ belief[i])
+            row.append(np.mean([1 - belief[i] @ belief[j] for j in peers]))
+    wanted = np.mean(own) / np.mean(row) if row else dependence.OWN_DOUBT
+    assert share_of_doubt(rows, belief) == pytest.approx(wanted)
+    assert share_of_doubt(rows, np.repeat(belief[:1], 12, axis=0)) == pytest.approx(1 if row else 0.7)
+    sure = np.eye(5)[rng.integers(0, 5, 12)]
+    assert share_of_doubt(rows, sure) in (0, dependence.OWN_DOUBT)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_facts_persist_though_the_rest_of_beliefs_looks_like_their_row(seed):
+    """A model that mixes what is said of others into each fact: how little it doubts tells."""
+    mind = beliefs(seed)
+    p = np.take_along_axis(mind.p, np.argsort(mind.top, axis=2), axis=2)
+    for up, down in ((0, 1), (2, 3)):
+        held_by = np.eye(CAUSES)[mind.top[up, :, 0]]
+        rows = (held_by.T @ p[down] + 1e-3) / (held_by.T @ p[down] + 1e-3).sum(axis=1, keepdims=True)
+        p[down] = 0.85 * p[down] + 0.15 * held_by @ rows
+    top = np.argsort(-p, axis=2, kind="stable")
+    mixed = mind._replace(top=top, p=np.take_along_axis(p, top, axis=2))
+    assert find_dependence(mixed, CONFIG).persists.min() > 0.9
 
 
 def test_what_is_given_is_taken():
