@@ -13,8 +13,6 @@ import numpy as np
 from experiments.tidy import ESTIMATE, Figure, nest_figures
 from testbed.evaluations.hase.metrics import FOLLOWS, RATIO
 from testbed.pages.charts import (
-    GRID,
-    MODEL,
     draw_lines,
     draw_training,
     interval_halves,
@@ -22,6 +20,7 @@ from testbed.pages.charts import (
     save_figure,
     wrap_title,
 )
+from testbed.pages.inks import GRID, MODEL
 from testbed.scores.statistics import Estimate
 
 TRAINING, REPORT, COSTS = "training", "summary.md", "What an edit costs"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def report(options: ReportSettings) -> None:
-    """Write report/index.html (self-contained), PNG, CSV, Markdown and LaTeX for every editor of the runs.
+    """Write report/index.html (self-contained), SVG, CSV, Markdown and LaTeX for every editor of the runs.
 
     A chapter for each evaluation. The page lies in the first run's folder; editors of the further runs are
     pooled with its own, those of the same settings apart from the seed as one.
@@ -60,12 +60,12 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
         _draw_chapter(name, runs, world, options.against) for name in _evaluations_shown(options, runs)
     ]
     folder.mkdir(parents=True, exist_ok=True)
-    message = draw_training(read_metrics(runs[0]), folder / "training.png")
+    message = draw_training(read_metrics(runs[0]), folder / "training.svg")
     # One of an earlier report would be about other rows.
     shutil.rmtree(folder / "explorer", ignore_errors=True)
     if options.explorer:
         _write_explorer(chapters, runs, names)
-    training = Picture("training.png", "Training loss and generative accuracy by step", message)
+    training = Picture("training.svg", "Training loss and generative accuracy by step", message)
     page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
     path = write_page(page, folder)
     for evaluation_report in chapters:

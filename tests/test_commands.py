@@ -55,7 +55,7 @@ def test_a_run_holds_everything(finished):
     names = {str(path) for path in files if path.parts[0] != "explorer"}
     assert {"explorer/index.html", "explorer/hase.js"} <= {path.as_posix() for path in files}
     pictures = {"before", "support", "propagation", "frontier-flops", "frontier-seconds"}
-    pictures = {"training.png", *(f"hase/{name}.png" for name in pictures), "hase/edit-lora-down.svg"}
+    pictures = {"training.svg", *(f"hase/{name}.svg" for name in pictures), "hase/edit-lora-down.svg"}
     assert names == {"index.html", "summary.csv", "summary.md", "summary.tex", "sha256.json"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count('src="data:image/') == len(pictures) + 1, "the edit is shown twice"

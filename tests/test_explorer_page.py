@@ -13,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from experiments.browser import Browser, find_browser
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.views import view_of
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
@@ -20,7 +21,6 @@ from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.gather import gather_results
 from testbed.scores.summary import score_editors
-from tests.browser import Browser, find_browser
 from tests.edited import cases_of, rows_of, write_edits, write_training
 from tests.explored import multiply
 from tests.runs import copied
@@ -59,7 +59,7 @@ def browser(tmp_path_factory):
     browser = Browser(tmp_path_factory.mktemp("browser"))
     browser.resize(1280, 800)
     yield browser
-    browser.close()
+    browser.stop()
 
 
 @pytest.fixture(autouse=True)

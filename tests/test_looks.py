@@ -1,17 +1,23 @@
-"""Colours of editors, pictures of edits and messages of pictures: distinct, well-formed, true."""
+"""Colours of editors, pictures and their messages: distinct, well-formed, true, and dark on a dark page."""
 
+import io
+import re
 from xml.etree import ElementTree
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.browser import Browser, find_browser
 from testbed.engine.catalogue import editor_entries
 from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs
+from testbed.pages.charts import draw_lines, draw_training
+from testbed.pages.inks import ON_DARK, PAPER
 from testbed.pages.messages import NOTHING, describe_extremes, format_number
 from testbed.pages.palette import SLOTS, assign_slots, colour_of, has_ring, palette_css
-from tests.browser import Browser, find_browser
+from testbed.scores.statistics import Estimate
 
 names = st.lists(st.text(min_size=1) | st.sampled_from(sorted(editor_entries())), max_size=SLOTS, unique=True)
 
@@ -57,6 +63,41 @@ def test_pictures_of_edits_are_xml_whatever_the_names(tmp_path_factory, objects,
     assert widths[:-2] == pytest.approx((np.transpose(p, (2, 1, 0)) * full).ravel(), abs=0.051)
 
 
+def inks_of(svg):
+    """The colours in which a chart is drawn, and the text in it."""
+    root = ElementTree.fromstring(svg)
+    styles = " ".join(element.get("style", "") for element in root.iter())
+    text = "".join(element.text or "" for element in root.iter() if element.tag.endswith("text"))
+    return {*re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", styles)}, text
+
+
+@pytest.mark.parametrize("name", ["Ada & Bo", "<script>", "$x_1$", "a\x1bb\x00c", "\u05d3\u05d5\u05d3"])
+def test_charts_are_xml_and_have_a_dark_twin_of_every_ink(tmp_path, name):
+    path = tmp_path / "chart.svg"
+    lines = {f"line {i}": [Estimate(i, i - 1, i + 1, 5)] * 2 for i in range(12)}
+    draw_lines({name: lines, "other": lines}, ["0", "1"], "across", "up", path)
+    inks, text = inks_of(path.read_text(encoding="utf-8"))
+    assert inks <= ON_DARK.keys()
+    assert name.translate(dict.fromkeys((0x1B, 0), "\ufffd")) in text
+    first = path.read_bytes()
+    draw_lines({name: lines, "other": lines}, ["0", "1"], "across", "up", path)
+    assert path.read_bytes() == first, "the same numbers make the same bytes"
+
+
+def test_the_picture_of_a_training_has_dark_twins(tmp_path):
+    lines = [{"step": s, "accuracy": 0.5, "loss": 1.0, "truth": 0.2, "or": 0.9} for s in (1, 10)]
+    assert "50% of the facts" in draw_training(lines, tmp_path / "training.svg")
+    inks, text = inks_of((tmp_path / "training.svg").read_text(encoding="utf-8"))
+    assert inks <= ON_DARK.keys()
+    assert "loss (nats per token)" in text
+
+
+@pytest.mark.parametrize("ink", sorted(ON_DARK.keys() - {PAPER, "#e4e7eb", "#b8c2cc"}))
+def test_dark_twins_stand_out_from_a_dark_page(ink):
+    """All but the paper, grids and thin joins, which are to be faint."""
+    assert (luminance(ON_DARK[ink]) + 0.05) / (luminance(ON_DARK[PAPER]) + 0.05) > 3
+
+
 @given(st.dictionaries(st.text(min_size=1), st.floats(-9, 9) | st.just(float("nan"))))
 def test_messages_name_the_highest_and_the_lowest(values):
     said = describe_extremes(values, "skill")
@@ -81,7 +122,7 @@ WIDE = "document.documentElement.scrollWidth"
 def browser(tmp_path_factory):
     browser = Browser(tmp_path_factory.mktemp("browser"))
     yield browser
-    browser.close()
+    browser.stop()
 
 
 @pytest.fixture
@@ -106,6 +147,20 @@ def test_nothing_runs_off_the_report(index, browser, width, dark):
     assert (browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") != dark
     assert browser.value("[...document.images].every((one) => one.alt && one.complete && one.naturalWidth)")
     assert not browser.console
+
+
+@pytest.mark.slow
+@needs_browser
+def test_pictures_are_dark_on_a_dark_page(index, browser):
+    browser.resize(1280, 900, dark=True)
+    browser.open(index, until=WHOLE)
+    browser.value(UNFOLD)
+    count = browser.value("document.images.length")
+    assert count >= 6
+    for i in range(count):
+        browser.value(f"document.images[{i}].scrollIntoView()")
+        pixels = plt.imread(io.BytesIO(browser.photograph()))
+        assert (pixels.min(-1) > 0.95).mean() < 0.05, "letters alone are white"
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.evaluations.catalogue import evaluation_classes
-from testbed.scores.movement import MOVED, Movement, has_moved
+from testbed.scores.distances import MOVED, has_moved
+from testbed.scores.movement import Movement
 from testbed.scores.readers import Answers, Reader
 from tests.random_answers import distributions, draw_answers, flat
 

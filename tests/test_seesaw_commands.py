@@ -53,7 +53,7 @@ def test_the_whole_command(runs, capsys):
     )
     for said in titles:
         assert said in page
-    assert {path.name for path in folder.rglob("*.png")} >= {"kinds.png", "race-new.png", "edit-full.png"}
+    assert {path.name for path in folder.rglob("*.svg")} >= {"kinds.svg", "race-new.svg", "edit-full.svg"}
     with (folder / "summary.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     readers = {row["reader"] for row in rows}

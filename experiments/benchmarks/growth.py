@@ -44,6 +44,8 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 PER: dict[Stage, str] = {"gold": "a case", "train": "a token", "edit": "an edit", "score": "a case"}
 """What the seconds of a stage are of, where that is not the whole of it."""
 EDITED, SCORED, STEPS = 24, 8, 20
+WORLDS = 100
+"""So many times as many people are in the rows of a report as in its world, if there are as many rows."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def measure_score(settings: Settings) -> float:
 
 
 def measure_report(settings: Settings) -> float:
-    """A report about as many rows of cases as `size` says; other cases, of other subjects and objects."""
+    """A report with its explorer about so many rows of cases, which have other subjects and objects."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -203,17 +205,19 @@ def measure_report(settings: Settings) -> float:
     shutil.rmtree(run.folder, ignore_errors=True)
     shutil.copytree(source.folder, run.folder)
     (folder,) = (run.edits / "hase").iterdir()
+    times = -(-settings.size // EDITED)
+    people = _copy_people(run, folder, min(times, WORLDS))
     for name in TABLES:
         path, copies = table_file(folder, name), []
         rows = pq.read_table(path)
-        for k in range(-(-settings.size // EDITED)):
+        for k in range(times):
             copy = rows
             for column in {"case", "subject", "object"} & {*rows.column_names}:
                 if name != "cases" and column != "case":
                     continue
                 at = rows.column_names.index(column)
-                step = EDITED if column == "case" else pc.max(rows[column]).as_py() + 1
-                moved = pc.add(rows[column], pa.scalar(k * step, rows.schema.field(at).type))
+                step = k * EDITED if column == "case" else k % WORLDS * people
+                moved = pc.add(rows[column], pa.scalar(step, rows.schema.field(at).type))
                 copy = copy.set_column(at, rows.schema.field(at), moved)
             copies.append(copy)
         pq.write_table(pa.concat_tables(copies).combine_chunks(), path)
@@ -221,6 +225,30 @@ def measure_report(settings: Settings) -> float:
     seconds = time_once(lambda: report(ReportSettings(run=run.name, runs=run.root)))
     shutil.rmtree(run.folder)
     return seconds
+
+
+def _copy_people(run: Run, edits: Path, times: int) -> int:
+    """Everybody in the run's world so many times, under other names; returns how many they were.
+
+    The hashes by which world, corpus and edits know each other follow.
+    """
+    from corpus.files import CHECKSUMS, seal_folder
+    from testbed.run.runs import ORIGIN, folder_digest
+    from testbed.run.world import read_world, save_world
+
+    graph, model = read_world(run)
+    people = len(graph.entities)
+    names = tuple(f"{name} {k}".removesuffix(" 0") for k in range(times) for name in graph.entities)
+    group, frequency, valence = (np.tile(c, times) for c in (graph.group, graph.frequency, graph.valence))
+    copied = replace(graph, entities=names, group=group, frequency=frequency, valence=valence)
+    save_world(copied, model, run.world)
+    seal_folder(run.world, read_json(run.world / CHECKSUMS))
+    write_json(run.corpus / ORIGIN, read_json(run.corpus / ORIGIN) | {"world": folder_digest(run.world)})
+    seal_folder(run.corpus, read_json(run.corpus / CHECKSUMS))
+    config = read_json(edits / "config.json")
+    config["inputs"] |= {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus)}
+    write_json(edits / "config.json", config)
+    return people
 
 
 MEASURES: dict[Stage, Callable[[Settings], float]] = {

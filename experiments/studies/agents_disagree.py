@@ -30,7 +30,8 @@ from experiments.settings import StudySettings
 from testbed.console import print_table, say, show_progress
 from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
-from testbed.pages.charts import AGENT, GRID, MODEL, QUIET, interval_halves, picture_style, save_figure
+from testbed.pages.charts import interval_halves, picture_style, save_figure
+from testbed.pages.inks import AGENT, GRID, MODEL, QUIET
 from testbed.presets import CORPUS
 from testbed.protocol import Case
 from testbed.run.agents import exact_agent, paper_agent

@@ -28,7 +28,8 @@ from experiments.settings import StagedSettings
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.catalogue import prefix_of
 from testbed.evaluations.hase import Hase
-from testbed.pages.charts import GRID, STYLE, interval_halves, save_figure
+from testbed.pages.charts import STYLE, interval_halves, save_figure
+from testbed.pages.inks import GRID
 from testbed.presets import EDIT
 from testbed.run.runs import Run
 from testbed.scores.metric import MetricDefinition, mean_of

@@ -66,8 +66,7 @@ from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.strata import StatementIndex
 from testbed.run.world import World, load_world
-from testbed.scores.distances import total_variation
-from testbed.scores.movement import has_moved
+from testbed.scores.distances import has_moved, total_variation
 from testbed.scores.tables import Cell, Table
 
 GENERAL, ALL_ALIKE, BLUR, SLIP = 0.08, 0.25, 0.3, 0.02

@@ -10,7 +10,7 @@ import numpy as np
 
 from corpus.files import staged_file
 from testbed.pages.palette import AGENT_COLOUR, MODEL_COLOUR
-from testbed.scores.movement import MOVED
+from testbed.scores.distances import MOVED
 
 BARS = 4
 EDITED_FACT, CONSEQUENCE = "the edited fact: ", "what depends on it: "

@@ -1,5 +1,6 @@
 """How pictures look and are written, pictures of several panels, and the picture of a training."""
 
+import io
 import math
 import textwrap
 import warnings
@@ -13,14 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from corpus.files import staged_file
+from testbed.pages.inks import AGENT, GRID, LINES, MODEL, QUIET, TEXT, add_dark_inks
 from testbed.scores.statistics import Estimate
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-MODEL, AGENT, QUIET, LATER = "#2b6cb0", "#dd8a1b", "#9aa5b1", "#8f3d76"
-LINES = (MODEL, AGENT, LATER, "#2f855a", QUIET, "#1a202c")
-GRID = "#e4e7eb"
 STYLE: dict = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -31,6 +30,10 @@ STYLE: dict = {
     "savefig.bbox": "tight",
     # Names are never formulas, whatever signs they hold.
     "text.parse_math": False,
+    # Text of an SVG stays text; the same numbers make the same bytes.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "credence",
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), TEXT),
 }
 
 
@@ -43,9 +46,14 @@ def picture_style(**changes: object) -> Iterator[None]:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, whole or not at all, and close it."""
+    """Write a figure as PNG, or as SVG that is dark on a dark page, whole or not at all, and close it."""
     with staged_file(path) as aside:
-        figure.savefig(aside, format="png")
+        if path.suffix == ".svg":
+            svg = io.StringIO()
+            figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
+            aside.write_text(add_dark_inks(svg.getvalue()), encoding="utf-8")
+        else:
+            figure.savefig(aside, format="png")
     plt.close(figure)
 
 
@@ -173,7 +181,6 @@ def draw_training(metrics: Sequence[dict], path: Path) -> str:
         other.plot(steps, [m["loss"] for m in metrics], color=QUIET)
         other.set_ylabel("loss (nats per token)", color=QUIET)
         other.spines["right"].set_visible(True)
-        axis.set_title("The model learns the corpus")
         save_figure(figure, path)
     if not metrics:
         return "Nothing is known of the training"

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Picture, Section
-from testbed.pages.charts import AGENT, QUIET, interval_halves, picture_style, save_figure
+from testbed.pages.charts import interval_halves, picture_style, save_figure
+from testbed.pages.inks import AGENT, JOIN, PAPER, QUIET
 from testbed.pages.messages import capitalise, describe_extremes
 from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.scores.gather import ELSEWHERE
@@ -52,7 +53,7 @@ def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> 
     text = f"Editors above and to the left are better: more {metric} for less work."
     pictures, drawn_editors = [], set[str]()
     for unit, words in UNITS.items():
-        file = f"frontier-{unit}.png"
+        file = f"frontier-{unit}.svg"
         if names := draw_frontier(editors, metric, unit, folder / file):
             says = f"{capitalise(metric)} against {words}"
             values = {e.name: e.summary["all"][e.name][metric].value for e in editors if e.name in names}
@@ -138,7 +139,7 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
                 interval_halves(value, low, high),
                 fmt="s" if point.is_elsewhere else "o",
                 color=colour,
-                mfc="white" if has_ring(slot) else colour,
+                mfc=PAPER if has_ring(slot) else colour,
                 ms=6,
                 capsize=2,
                 lw=1,
@@ -151,7 +152,6 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
         )
         axis.axhline(0, color=QUIET, lw=0.8)
         axis.set(xlabel=UNITS[unit], ylabel=metric)
-        axis.set_title("Does more cost more?")
         handles = [
             plt.Line2D([], [], marker="o", ls="", color=QUIET),
             plt.Line2D([], [], marker="P", ls="", color=QUIET),
@@ -208,7 +208,7 @@ def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, 
             textcoords="axes fraction",
             fontsize=8.5,
             va="center",
-            arrowprops={"arrowstyle": "-", "color": "#b8c2cc", "lw": 0.6, "shrinkB": 4},
+            arrowprops={"arrowstyle": "-", "color": JOIN, "lw": 0.6, "shrinkB": 4},
         )
 
 

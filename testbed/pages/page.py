@@ -1,4 +1,4 @@
-"""The report's files: an HTML page that opens from disk, CSV, Markdown, LaTeX, and the PNG pictures."""
+"""The report's files: an HTML page that opens from disk, CSV, Markdown, LaTeX, and the pictures, as SVG."""
 
 import base64
 import csv

@@ -10,11 +10,6 @@ import numpy as np
 
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import (
-    GRID,
-    LATER,
-    LINES,
-    MODEL,
-    QUIET,
     STYLE,
     finish_figure,
     interval_halves,
@@ -24,6 +19,7 @@ from testbed.pages.charts import (
     wrap_title,
 )
 from testbed.pages.costs import cost_section
+from testbed.pages.inks import GRID, LATER, LINES, MODEL, PAPER, QUIET
 from testbed.pages.messages import describe_extremes, describe_retention
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
@@ -251,7 +247,7 @@ def _detectable_differences(differences: Differences, metrics: Sequence[str]) ->
     return [round(differences.detectable_difference(metric), 3) for metric in metrics]
 
 
-PICTURE = "before.png"
+PICTURE = "before.svg"
 SAYS = {"S0": "never stated", "S1": "stated one to three times", "S2": "stated more often"}
 TEXT = (
     "Whatever an editor does, it starts from a model that is not the agent. What a model cannot infer before "
@@ -348,9 +344,9 @@ def lasting_section(
     table = retention_table(editors, curves)
     if table is None:
         return None
-    draw_retention(curves, metrics, folder / "retention.png")
+    draw_retention(curves, metrics, folder / "retention.svg")
     says = f"{' and '.join(metrics)} by number of edits, at once and kept"
-    picture = Picture("retention.png", says, describe_retention(curves, metrics[0]))
+    picture = Picture("retention.svg", says, describe_retention(curves, metrics[0]))
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
     return Section("lasting", "Do edits last?", text, [picture], more_tables=[table])
 
@@ -362,7 +358,7 @@ def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: Sequence[
         for axis, (name, curve) in zip(axes, curves.items(), strict=True):
             at = [k.edits for k in curve]
             for metric, colour, mark in zip(metrics, (MODEL, LATER), "os", strict=False):
-                for part, style, fill in (("at_once", "--", "white"), ("at_end", "-", colour)):
+                for part, style, fill in (("at_once", "--", PAPER), ("at_end", "-", colour)):
                     estimates = [getattr(k, part)[metric] for k in curve]
                     values = [e.value for e in estimates]
                     low, high = ([getattr(e, end) for e in estimates] for end in ("low", "high"))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+MOVED = 0.02
+"""A distribution moved where its probabilities changed by more, in sum: the L1 norm of the change."""
 _SMALLEST = 1e-12
 
 
@@ -13,6 +15,11 @@ def sum_last_axis(x: np.ndarray) -> np.ndarray:
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Total variation over the last axis: half the sum of absolute differences."""
     return 0.5 * (sum_last_axis(np.abs(p - q)) + np.abs(_remainder(p) - _remainder(q))[..., 0])
+
+
+def has_moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """bool[...]: whether ||after - before||_1 > MOVED over the last axis, the remainder counted in."""
+    return 2 * total_variation(before, after) > MOVED
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -15,14 +15,6 @@ from testbed.scores.metric import DISTANCE, Metric
 from testbed.scores.readers import Answers
 from testbed.scores.temperature import nearest_temperatures, temper
 
-MOVED = 0.02
-"""A distribution moved where its probabilities changed by more, in sum: the L1 norm of the change."""
-
-
-def has_moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """bool[...]: whether ||after - before||_1 > MOVED over the last axis, the remainder counted in."""
-    return sum_last_axis(np.abs(with_remainder(after) - with_remainder(before))) > MOVED
-
 
 class Movement:
     """Movement and its worth over some choices; each metric is summed by case.
@@ -34,11 +26,17 @@ class Movement:
 
     def __init__(self, answers: Answers, among: np.ndarray) -> None:
         self._answers, self._among = answers, among
-        old_belief, self._goal, reader = answers.old_belief, answers.belief, answers.reader
-        self._agents_change = with_remainder(self._goal) - with_remainder(old_belief)
-        self._change = with_remainder(reader.probability) - with_remainder(reader.start)
-        moved = has_moved(old_belief, self._goal)
-        self.where_moved, self.where_stayed = among & moved, among & ~moved
+        self._goal = answers.belief
+
+    @cached_property
+    def where_moved(self) -> np.ndarray:
+        """bool[N]: the choices that count and in which the agent moved."""
+        return self._among & self._answers.agent_moved
+
+    @cached_property
+    def where_stayed(self) -> np.ndarray:
+        """bool[N]: the choices that count and in which the agent stayed."""
+        return self._among & ~self._answers.agent_moved
 
     @cached_property
     def damage(self) -> Metric:
@@ -109,10 +107,18 @@ class Movement:
         return self._answers.mean_over(stray, self.where_stayed)._replace(limits=DISTANCE)
 
     @cached_property
+    def _agents_change(self) -> np.ndarray:
+        return with_remainder(self._goal) - with_remainder(self._answers.old_belief)
+
+    @cached_property
+    def _change(self) -> np.ndarray:
+        reader = self._answers.reader
+        return with_remainder(reader.probability) - with_remainder(reader.start)
+
+    @property
     def _distances(self) -> tuple[np.ndarray, np.ndarray]:
         """TV(p0, q1) and TV(p1, q1) of each choice."""
-        reader = self._answers.reader
-        return total_variation(reader.start, self._goal), total_variation(reader.probability, self._goal)
+        return self._answers.start_distance, self._answers.distance
 
     @property
     def _added_distance(self) -> np.ndarray:

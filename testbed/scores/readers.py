@@ -9,7 +9,7 @@ import numpy as np
 from testbed.engine.records import Columns
 from testbed.engine.results import Choices, Results
 from testbed.protocol import ABSENT, Facet, is_equally_good
-from testbed.scores.distances import total_variation
+from testbed.scores.distances import has_moved, total_variation
 from testbed.scores.metric import Metric, MetricDefinition, ratio_by_case, sum_by_case
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
@@ -71,7 +71,9 @@ def reference_readers(results: Results, editor: str, interpretation: int = 1) ->
     generated_answers = np.moveaxis(c.lm_answer, -1, 0)
     agent_answer, believed = c.agent_answer[:, time], logic.agent[:, time]
     true = np.stack([believed, 1 - believed], axis=-1)
-    unedited = Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], time)
+    # One array before and after is how a reader says that nothing changed.
+    before = lm[0]
+    unedited = Reader(before, generated_answers[0], logic.lm[:, 0], before, generated_answers[0], time)
     half = unedited._replace(claims=np.full_like(logic.lm[:, 0], 0.5), claims_only=True)
     return {
         BEFORE_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], 0),
@@ -122,6 +124,16 @@ class Answers:
     def distance(self) -> np.ndarray:
         """float64[N]: total variation between reader and agent."""
         return total_variation(self.reader.probability, self.belief)
+
+    @cached_property
+    def start_distance(self) -> np.ndarray:
+        """float64[N]: the same of what the reader said before the edit."""
+        return total_variation(self.reader.start, self.belief)
+
+    @cached_property
+    def agent_moved(self) -> np.ndarray:
+        """bool[N]: whether the edit moved the agent's belief."""
+        return has_moved(self.old_belief, self.belief)
 
     def has_role(self, *roles: str) -> np.ndarray:
         """bool[N]: the choices of some roles."""

@@ -11,10 +11,13 @@ from testbed.scores.distances import sum_last_axis, total_variation, with_remain
 
 _OCTAVES, _STEPS = 5.0, 3
 """Temperatures over ten octaves are tried, so many to an octave, and then around the best of them."""
+_GRID = np.linspace(-_OCTAVES, _OCTAVES, int(2 * _OCTAVES * _STEPS) + 1)
 _REFINEMENTS = 14
 _GOLDEN = (np.sqrt(5) - 1) / 2
 _ROUNDING = 1e-9
 """A remainder below it is what sums of probabilities lack by rounding."""
+_ROWS = 4096
+"""About so many rows are searched at a time."""
 
 
 def temper(p: np.ndarray, temperature: np.ndarray | float) -> np.ndarray:
@@ -32,35 +35,62 @@ def nearest_temperatures(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> 
 
     Args:
         p, goal: float64[N, C].
-        group: int64[N], from 0.
+        group: int64[N], from 0; each has a row.
     """
-    groups = int(group.max(initial=-1)) + 1
-    ratios = _log_ratios(p)
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(int(group.max(initial=-1)) + 1))
+    # As many groups at a time as the processor's cache has room for.
+    cuts = first[np.flatnonzero(np.diff(first // _ROWS, prepend=-1))]
+    found = [
+        _search_block(p[rows], goal[rows], group[rows]) for rows in np.split(order, cuts[1:]) if len(rows)
+    ]
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The temperatures of some groups that follow each other."""
+    group = group - group[0]
+    groups = int(group[-1]) + 1
+    ratios, goal = _log_ratios(p), with_remainder(goal)
     finite = np.isfinite(ratios) & (ratios < 0)
     fall = np.bincount(group, -np.where(finite, ratios, 0.0).sum(-1), groups)
     scale = fall / np.maximum(np.bincount(group, finite.sum(-1), groups), 1)
     scale[scale == 0] = 1.0
 
-    def sum_distances(octaves: np.ndarray) -> np.ndarray:
-        tempered = _temper_ratios(ratios, (scale * 2.0**octaves)[group])
-        return np.bincount(group, total_variation(tempered, goal), groups)
+    def weigh(octaves: np.ndarray) -> np.ndarray:
+        return np.exp(ratios / (scale * 2.0**octaves)[group, None])
 
-    best, least = np.zeros(groups), np.full(groups, np.inf)
+    def sum_distances(weights: np.ndarray) -> np.ndarray:
+        gaps = weights / sum_last_axis(weights)[:, None]
+        gaps -= goal
+        return np.bincount(group, 0.5 * sum_last_axis(np.abs(gaps, out=gaps)), groups)
+
+    # Half a temperature is the square of every weight: few of them need an exponential.
+    sums = np.empty((len(_GRID), groups))
+    for step in range(_STEPS):
+        weights = weigh(np.full(groups, _GRID[-1 - step]))
+        for place in range(len(_GRID) - 1 - step, -1, -_STEPS):
+            sums[place] = sum_distances(weights)
+            np.square(weights, out=weights)
+    best, least = _GRID[sums.argmin(0)], sums.min(0)
 
     def try_octaves(octaves: np.ndarray) -> np.ndarray:
         nonlocal best, least
-        sums = sum_distances(octaves)
-        best, least = np.where(sums < least, octaves, best), np.minimum(sums, least)
-        return sums
+        tried = sum_distances(weigh(octaves))
+        best, least = np.where(tried < least, octaves, best), np.minimum(tried, least)
+        return tried
 
-    for octave in np.linspace(-_OCTAVES, _OCTAVES, int(2 * _OCTAVES * _STEPS) + 1):
-        try_octaves(np.full(groups, octave))
     low, high = best - 1 / _STEPS, best + 1 / _STEPS
-    for _ in range(_REFINEMENTS):
-        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        nearer_left = try_octaves(left) <= try_octaves(right)
-        low, high = np.where(nearer_left, low, left), np.where(nearer_left, right, high)
-    unchanged = np.bincount(group, total_variation(p, goal), groups)
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = try_octaves(left), try_octaves(right)
+    for _ in range(_REFINEMENTS - 1):
+        goes_left = at_left <= at_right
+        low, high = np.where(goes_left, low, left), np.where(goes_left, right, high)
+        new = np.where(goes_left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
+        left, right = np.where(goes_left, new, right), np.where(goes_left, left, new)
+        at_new = try_octaves(new)
+        at_left, at_right = np.where(goes_left, at_new, at_right), np.where(goes_left, at_left, at_new)
+    unchanged = np.bincount(group, total_variation(p, goal[:, :-1]), groups)
     return np.where(least < unchanged, scale * 2.0**best, 1.0)
 
 

@@ -34,8 +34,8 @@ from testbed.pages.sections import (
     difference_section,
     lasting_section,
 )
+from testbed.scores.distances import MOVED
 from testbed.scores.gather import match_cases
-from testbed.scores.movement import MOVED
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 
@@ -102,11 +102,11 @@ def _count(share: Estimate) -> str:
 
 def _support_section(material: Material) -> Section:
     editors = material.editors
-    draw_support(editors, FOLLOWS, material.folder / "support.png")
-    draw_support(editors, RATIO, material.folder / "propagation.png")
+    draw_support(editors, FOLLOWS, material.folder / "support.svg")
+    draw_support(editors, RATIO, material.folder / "propagation.svg")
     by = "by support of the new object, for every editor"
     pictures = [
-        Picture(f"{stem}.png", f"{capitalise(metric)} {by}", describe_support(editors, metric))
+        Picture(f"{stem}.svg", f"{capitalise(metric)} {by}", describe_support(editors, metric))
         for stem, metric in (("support", FOLLOWS), ("propagation", RATIO))
     ]
     folded = [

@@ -16,9 +16,6 @@ from testbed.pages.belief_pictures import (
     find_tallest,
 )
 from testbed.pages.charts import (
-    AGENT,
-    GRID,
-    QUIET,
     finish_figure,
     interval_halves,
     make_panels,
@@ -26,6 +23,7 @@ from testbed.pages.charts import (
     save_figure,
     wrap_title,
 )
+from testbed.pages.inks import AGENT, GRID, PAPER, QUIET
 from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.protocol import ABSENT
 from testbed.run.strata import SUPPORT_BINS
@@ -114,7 +112,7 @@ def draw_support(editors: Sequence[ScoredEditor], metric: str, path: Path) -> No
             slot = slots[editor.name]
             colour = colour_of(slot).light
             axis.errorbar(
-                at, curve[0], curve[1:], fmt="o-", color=colour, mfc="white" if has_ring(slot) else colour,
+                at, curve[0], curve[1:], fmt="o-", color=colour, mfc=PAPER if has_ring(slot) else colour,
                 ms=4, lw=1.2, capsize=2, label="this editor",
             )  # fmt: skip
             axis.set_title(wrap_title(editor.name), fontsize=9)

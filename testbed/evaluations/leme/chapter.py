@@ -164,9 +164,9 @@ def _describe_errors(editors: Sequence[ScoredEditor]) -> str:
 def _coupling_section(material: Material) -> Section:
     editors = material.editors
     rows = _rows_of_readers(editors, COUPLED)
-    draw_bars(rows, COUPLED, "share of what is said of the coupled fact", material.folder / "coupling.png")
+    draw_bars(rows, COUPLED, "share of what is said of the coupled fact", material.folder / "coupling.svg")
     picture = Picture(
-        "coupling.png",
+        "coupling.svg",
         "What is said of the coupled fact: by the coupled entity and its twin",
         _describe_rows(rows, COUPLED[0]),
     )
@@ -178,9 +178,9 @@ def _coupling_section(material: Material) -> Section:
 def _scope_section(material: Material) -> Section:
     editors = material.editors
     rows = _rows_of_readers(editors, [*map(m.contradiction_of, SCOPE)])
-    draw_bars(rows, SCOPE, "share of claims that passages contradict", material.folder / "scope.png")
+    draw_bars(rows, SCOPE, "share of claims that passages contradict", material.folder / "scope.svg")
     picture = Picture(
-        "scope.png",
+        "scope.svg",
         "Ground truth that passages contradict, warranted drift apart (Figure 5)",
         _describe_rows(rows, f"share contradicted, {SCOPE[0]}"),
     )
@@ -194,10 +194,10 @@ def _correlation_sections(material: Material) -> list[Section]:
     """Do short questions foretell what is written, and do simple measures of texts see it?"""
     editors, folder = material.editors, material.folder
     by_pair = correlate_measures(editors, editors[0].edits.seed)
-    draw_correlations(by_pair, SHORT, folder / "correlations.png")
-    draw_correlations(by_pair, [*m.SIMPLE], folder / "simple.png")
+    draw_correlations(by_pair, SHORT, folder / "correlations.svg")
+    draw_correlations(by_pair, [*m.SIMPLE], folder / "simple.svg")
     picture = Picture(
-        "correlations.png",
+        "correlations.svg",
         "Correlations of short and long form, pooled over edits and editors",
         _describe_correlations(by_pair, SHORT),
     )
@@ -205,7 +205,7 @@ def _correlation_sections(material: Material) -> list[Section]:
         Section("correlations", "Do short questions foretell it?", _SHORT_FORM, [picture],
                 more_tables=[tables.short_form_table(by_pair), tables.short_table(editors)]),
         Section("simple", "Do simple measures of the texts see it? (Appendix I)", _SIMPLE,
-                [Picture("simple.png", "Correlations of simple measures and the nine questions",
+                [Picture("simple.svg", "Correlations of simple measures and the nine questions",
                          _describe_correlations(by_pair, [*m.SIMPLE]))],
                 [tables.simple_measures_table(by_pair)],
                 [tables.all_simple_measures_table(by_pair), tables.simple_table(editors)]),
@@ -214,7 +214,7 @@ def _correlation_sections(material: Material) -> list[Section]:
 
 def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Section:
     editors = material.editors
-    draw_errors(editors, material.folder / "errors.png")
+    draw_errors(editors, material.folder / "errors.svg")
     worst_files = [write_worst_passages(one, m.NINE, material.folder).name for one in texts]
     all_files = [write_passages(one, material.world, material.folder).name for one in texts]
     text = (
@@ -224,7 +224,7 @@ def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Sect
     )
     metrics = [m.error_share(name) for name in ERROR_CLASSES]
     return Section("errors", "What goes wrong?", text,
-                   [Picture("errors.png", "Share of pairs of passages with an error of each class",
+                   [Picture("errors.svg", "Share of pairs of passages with an error of each class",
                             _describe_errors(editors))],
                    more_tables=[tables.metrics_table(editors, "leme-errors", "Errors by class", metrics),
                            *(tables.table_of_errors(one) for one in texts)])  # fmt: skip

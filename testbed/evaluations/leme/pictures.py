@@ -10,8 +10,6 @@ from testbed.evaluations.leme.correlation import Correlation
 from testbed.evaluations.leme.metrics import NINE, error_share
 from testbed.evaluations.leme.passages import ERROR_CLASSES
 from testbed.pages.charts import (
-    GRID,
-    LINES,
     finish_figure,
     interval_halves,
     make_panels,
@@ -19,11 +17,14 @@ from testbed.pages.charts import (
     save_figure,
     wrap_title,
 )
+from testbed.pages.inks import GRID, LINES
 from testbed.pages.palette import assign_slots, colour_of
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 
 SIGNIFICANT = 0.05
+WHITE = "#fefefe"
+"""White that stays white on a dark page, as what lies below it does."""
 
 
 def draw_correlations(
@@ -44,7 +45,7 @@ def draw_correlations(
                 text = f"{one.pooled:.2f}\n[{one.low:.2f}, {one.high:.2f}]"
                 axis.text(j, i, text, ha="center", va="center", fontsize=7,
                           fontweight="bold" if sure else "normal",
-                          color="white" if abs(one.pooled) > 0.6 else "black")  # fmt: skip
+                          color=WHITE if abs(one.pooled) > 0.6 else "black")  # fmt: skip
         axis.set_xticks(range(len(NINE)), [wrap_title(name, 12) for name in NINE], fontsize=8)
         axis.set_yticks(range(len(measures)), measures, fontsize=8)
         figure.colorbar(image, ax=axis, label="Spearman's correlation")

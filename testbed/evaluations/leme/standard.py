@@ -17,7 +17,7 @@ from testbed.engine.results import Results
 from testbed.evaluations.leme import COUPLED, EDIT, RELATED, SUBJECT, TWIN
 from testbed.evaluations.leme.statements import Statement
 from testbed.protocol import ABSENT, is_equally_good
-from testbed.scores.movement import has_moved
+from testbed.scores.distances import has_moved
 
 LEAST = 1e-6
 """What is counted for a statement that is impossible, or as good as that."""

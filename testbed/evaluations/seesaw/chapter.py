@@ -182,10 +182,10 @@ def _kinds_section(material: Material, every: Sequence[EditorChanges]) -> Sectio
         }
         for e in material.editors
     }
-    ticks, path = ["new", "old", "neither"], material.folder / "kinds.png"
+    ticks, path = ["new", "old", "neither"], material.folder / "kinds.svg"
     draw_lines(lines, ticks, "others who have", "change of D", path)
     picture = Picture(
-        "kinds.png",
+        "kinds.svg",
         f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor",
         describe_lines(lines, ticks, "D_d"),
     )
@@ -200,7 +200,7 @@ def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Secti
         sizes = [str(groups.group_size(every[0].results, grouping, name)) for name in ticks]
         for kind in (NEW_HOLDERS, OLD_HOLDERS):
             lines = {e.name: groups.changes_by_group(e, grouping, kind, ticks) for e in every}
-            name = f"{grouping}-{kind.partition(' ')[0]}.png"
+            name = f"{grouping}-{kind.partition(' ')[0]}.svg"
             across = f"people of the same {grouping}"
             draw_lines(lines, sizes, across, "change of D", material.folder / name)
             pictures.append(
@@ -224,9 +224,9 @@ def _texts_section(material: Material) -> Section | None:
     of_editors = [(e, texts.code_all_texts(e.edits.results, material.world)) for e in editors_with_texts]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
     ticks = [flaw[:3] for flaw in texts.FLAWS]
-    draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.png")
+    draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.svg")
     picture = Picture(
-        "flaws.png",
+        "flaws.svg",
         f"Share of texts with each flaw ({', '.join(texts.FLAWS)}), before and after the edit",
         describe_lines(lines, ticks, "share of texts with a flaw"),
     )
@@ -237,7 +237,7 @@ def _texts_section(material: Material) -> Section | None:
 
 def _draw_panel(editor: EditorChanges, material: Material) -> Picture:
     slug = next(e.edits.slug for e in material.editors if e.name == editor.name)
-    name, results = f"edit-{slug}.png", editor.results
+    name, results = f"edit-{slug}.svg", editor.results
     case = choose_case(results, editor.changes.change)
     message = draw_edit(results, material.world, case, material.folder / name)
     return Picture(

@@ -6,7 +6,8 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS
-from testbed.pages.charts import AGENT, MODEL, QUIET, make_panels, picture_style, save_figure
+from testbed.pages.charts import make_panels, picture_style, save_figure
+from testbed.pages.inks import AGENT, MODEL, QUIET
 from testbed.pages.messages import format_number
 from testbed.run.world import World
 

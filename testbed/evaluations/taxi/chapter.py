@@ -112,10 +112,10 @@ def _superordinates_section(material: Material) -> Section:
                  for name, reader in (("this editor", e.name), ("chance", CHANCE))}
         for e in editors if all(kind in e.summary for kind in names)
     }  # fmt: skip
-    draw_lines(lines, names, "superordinate", CONSISTENCY, material.folder / "superordinates.png")
+    draw_lines(lines, names, "superordinate", CONSISTENCY, material.folder / "superordinates.svg")
     text = "Consistency of each kind of thing beside chance, which depends on how many options there are."
     picture = Picture(
-        "superordinates.png",
+        "superordinates.svg",
         "Consistency by superordinate for every editor (Figure 2)",
         describe_lines(lines, names, CONSISTENCY),
     )
@@ -132,14 +132,14 @@ def _directions_section(material: Material) -> Section:
         for e in material.editors
     }
     ticks = ["edit", "property", "invariance", "consistency"]
-    draw_lines(lines, ticks, "question", "share right", material.folder / "directions.png")
+    draw_lines(lines, ticks, "question", "share right", material.folder / "directions.svg")
     text = (
         "Asked which subject is a dog, an edit of what a Siamese is helps only a model that reads both ways. "
         "A context that names the subject makes it likelier whatever the context says: see the controls. "
     )
     text += describe_undetermined(material.editors[0].edits.results)
     picture = Picture(
-        "directions.png",
+        "directions.svg",
         "Questions asked forward and inversely, for every editor (Figure 3)",
         describe_lines(lines, ticks, "share right"),
     )
@@ -151,10 +151,10 @@ def _members_section(material: Material) -> Section:
     if len(bins) > 1:
         lines = {e.name: {CONSISTENCY: [e.summary[member_bin_name(b)][e.name][CONSISTENCY] for b in bins]}
                  for e in editors}  # fmt: skip
-        draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.png")
+        draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.svg")
         pictures = [
             Picture(
-                "members.png",
+                "members.svg",
                 "Consistency by members of the new category",
                 describe_lines(lines, bins, CONSISTENCY),
             )
@@ -164,7 +164,7 @@ def _members_section(material: Material) -> Section:
 
 
 def _draw_panel(editor: ScoredEditor, material: Material) -> Picture:
-    name, results = f"edit-{editor.edits.slug}.png", editor.edits.results
+    name, results = f"edit-{editor.edits.slug}.svg", editor.edits.results
     case = choose_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
     message = draw_edit(results, material.world, case, material.folder / name)
     says = "Probabilities of old and new values before and after one edit"

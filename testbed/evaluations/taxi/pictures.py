@@ -7,7 +7,8 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.taxi import EDIT, PROPERTY
-from testbed.pages.charts import AGENT, MODEL, QUIET, STYLE, save_figure
+from testbed.pages.charts import STYLE, save_figure
+from testbed.pages.inks import AGENT, MODEL, QUIET
 from testbed.pages.messages import format_number
 from testbed.protocol import ABSENT
 from testbed.run.world import World

@@ -1,4 +1,4 @@
-"""A headless Chromium that tests drive through its own protocol, over two pipes."""
+"""A headless Chromium, driven through its own protocol over two pipes: for tests and pictures of pages."""
 
 import base64
 import fcntl
@@ -8,45 +8,59 @@ import shutil
 import subprocess
 import time
 from itertools import count
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import InputError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-extensions", "--disable-background-networking", "--remote-debugging-pipe", "about:blank",
+    "--disable-extensions", "--hide-scrollbars", "--disable-background-networking",
+    "--remote-debugging-pipe", "about:blank",
 )  # fmt: skip
 
 
-def find_browser():
+def find_browser() -> str | None:
     """Its path, or None where there is none."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 class Browser:
-    """One page; `console` collects what it complains of."""
+    """One page; `console` collects what it complains of.
 
-    def __init__(self, folder, limit=120):
-        self.limit, self.console, self._numbers, self._rest = limit, [], count(1), b""
+    Args:
+        folder: where it keeps its profile.
+        limit: how many seconds anything may take.
+    """
+
+    def __init__(self, folder: Path, limit: float = 120) -> None:
+        path = find_browser()
+        if path is None:
+            raise InputError(f"there is no browser here; install one of {', '.join(NAMES)}")
+        self.limit, self.console, self._numbers = limit, list[Any](), count(1)
+        self._session, self._rest = None, b""
         here_in, self._out = os.pipe()
         self._in, here_out = os.pipe()
         pipes = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 20) for pipe in (here_in, here_out)]
         # Chromium reads from 3 and writes to 4.
         place = 'exec "$0" "$@" 3<&{} 4>&{}'.format(*pipes)
-        command = ["bash", "-c", place, find_browser(), f"--user-data-dir={folder}", *FLAGS]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen(command, pass_fds=pipes, **quiet)
+        command = ["bash", "-c", place, path, f"--user-data-dir={folder}", *FLAGS]
+        quiet = subprocess.DEVNULL
+        self._process = subprocess.Popen(command, pass_fds=pipes, stdout=quiet, stderr=quiet)
         for pipe in (here_in, here_out, *pipes):
             os.close(pipe)
         target = self._send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = None
         self._session = self._send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "Performance"):
             self._send(f"{domain}.enable")
 
-    def close(self):
+    def stop(self) -> None:
+        """End it."""
         self._process.terminate()
         self._process.wait(20)
 
-    def open(self, address, until="document.documentElement?.dataset.ready === 'yes'"):
+    def open(self, address: str, until: str = "document.documentElement?.dataset.ready === 'yes'") -> float:
         """Seconds until a page is there and says it is ready."""
         start = time.monotonic()
         self._send("Page.navigate", url="about:blank")
@@ -54,13 +68,14 @@ class Browser:
         self.wait(until)
         return time.monotonic() - start
 
-    def wait(self, condition):
+    def wait(self, condition: str) -> None:
+        """Until an expression is true in the page."""
         end = time.monotonic() + self.limit
         while not self.value(f"Boolean({condition})"):
             assert time.monotonic() < end, (condition, self.console)
             time.sleep(0.01)
 
-    def value(self, expression):
+    def value(self, expression: str) -> Any:
         """What an expression comes to in the page, promises awaited."""
         answer = self._send(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
@@ -68,13 +83,14 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def processor_seconds(self):
+    def processor_seconds(self) -> float:
         """What the page's process has computed so far, whoever else uses the machine."""
         metrics = self._send("Performance.getMetrics")["metrics"]
         return {one["name"]: one["value"] for one in metrics}["ProcessTime"]
 
-    def press(self, key, text=None):
-        code = {"key": key, "code": key} | ({"text": text} if text else {})
+    def press(self, key: str, text: str | None = None) -> None:
+        """A key down and up; `text` is what it writes."""
+        code: dict[str, Any] = {"key": key, "code": key} | ({"text": text} if text else {})
         virtual = {
             "Enter": 13,
             "Escape": 27,
@@ -87,19 +103,21 @@ class Browser:
         self._send("Input.dispatchKeyEvent", type="keyDown", **code)
         self._send("Input.dispatchKeyEvent", type="keyUp", **code)
 
-    def resize(self, width, height, dark=False):
+    def resize(self, width: int, height: int, dark: bool = False) -> None:
+        """Another window, of so many pixels, that wants dark pages or light ones."""
         self._send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                    mobile=False)  # fmt: skip
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._send("Emulation.setEmulatedMedia", features=[scheme])
 
-    def photograph(self, path):
-        path.write_bytes(base64.b64decode(self._send("Page.captureScreenshot", format="png")["data"]))
+    def photograph(self) -> bytes:
+        """What is to be seen, as PNG."""
+        return base64.b64decode(self._send("Page.captureScreenshot", format="png")["data"])
 
-    def _send(self, method, **params):
+    def _send(self, method: str, **params: Any) -> Any:
         number = next(self._numbers)
-        message = {"id": number, "method": method, "params": params}
-        if getattr(self, "_session", None):
+        message: dict[str, Any] = {"id": number, "method": method, "params": params}
+        if self._session:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
@@ -109,7 +127,7 @@ class Browser:
                 return answer["result"]
             self._note(answer)
 
-    def _receive(self):
+    def _receive(self) -> Any:
         while b"\0" not in self._rest:
             piece = os.read(self._in, 1 << 20)
             assert piece, "the browser went away"
@@ -117,7 +135,7 @@ class Browser:
         message, _, self._rest = self._rest.partition(b"\0")
         return json.loads(message)
 
-    def _note(self, event):
+    def _note(self, event: dict[str, Any]) -> None:
         method, params = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.console.append(params["exceptionDetails"])
