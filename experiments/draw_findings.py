@@ -21,7 +21,8 @@ from experiments.record import RECORDS
 from experiments.tidy import FIGURES, read_figures
 from testbed.console import say
 from testbed.evaluations.hase.metrics import FOLLOWS
-from testbed.pages.charts import AGENT, GRID, LATER, MODEL, QUIET, interval_halves, picture_style
+from testbed.pages.charts import interval_halves, picture_style
+from testbed.pages.inks import AGENT, GRID, LATER, MODEL, QUIET
 from testbed.scores.statistics import Estimate
 
 HOME = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ import jax
 from orbax.checkpoint import v1 as ocp
 
 from corpus.errors import InputError
-from corpus.files import partial_folder, staged_folder, verify_folder, write_json
+from corpus.files import advise_remake, partial_folder, staged_folder, verify_folder, write_json
 from lm.checkpoint_files import MEASURED, all_checkpoints, best_checkpoint
 from lm.cluster import meet_at
 from lm.training import TrainState
@@ -61,11 +61,30 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
 
     Raises:
         InputError: a corrupted file, or a checkpoint of another architecture or optimiser.
+        OSError: a file cannot be read.
     """
     verify_folder(path)
-    metadata = ocp.checkpointables_metadata((path / "state").absolute()).metadata
-    _require_same_shapes(path, metadata, like._asdict())
-    return TrainState(**ocp.load_checkpointables((path / "state").absolute(), like._asdict()))
+    state = (path / "state").absolute()
+    try:
+        _require_same_shapes(path, ocp.checkpointables_metadata(state).metadata, like._asdict())
+        return TrainState(**ocp.load_checkpointables(state, like._asdict()))
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        # Orbax says of whatever goes wrong below it that it has no handler, and tells the cause behind.
+        cause = _find_cause(error)
+        if isinstance(cause, OSError | MemoryError):
+            raise cause from None
+        raise InputError(
+            f"{path} is no checkpoint that can be read ({str(cause).splitlines()[-1]}); {advise_remake(path)}"
+        ) from None
+
+
+def _find_cause(error: BaseException) -> BaseException:
+    """The first of the errors that led to one."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__ or error
+    return error
 
 
 def _require_same_shapes(path: Path, metadata: dict, template: dict) -> None:
