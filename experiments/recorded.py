@@ -5,15 +5,19 @@ or as the numbers of several worlds, whose mean and range a page may print.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from pyarrow import Table, compute, parquet
 
 from experiments.record import RECORDS
-from experiments.tidy import FIGURES, Figure, read_figures
+from experiments.tidy import FIGURES
+
+Row = tuple[float, float, float]
+"""Value, low, high."""
 
 NUMBER = r"[+-]?\d*\.?\d+"
 INTERVAL = re.compile(rf"(?<![\w.])({NUMBER}) ?(?:± ?({NUMBER})|\[({NUMBER}), ({NUMBER})\])")
@@ -51,20 +55,26 @@ def find_unrecorded(claims: list[Claim], records: tuple[str, ...]) -> list[str]:
 @cache
 def load_estimates(record: str) -> np.ndarray:
     """float64[n, 3]: value, low and high of every estimate of a record."""
-    return np.array([*_walk_estimates(read_figures(RECORDS / record / FIGURES))]).reshape(-1, 3)
+    table = parquet.read_table(RECORDS / record / FIGURES)
+    rows = np.stack([table[name].to_numpy() for name in ("value", "low", "high")], axis=1)
+    printed = compute.filter(table["text"], compute.match_substring_regex(table["text"], "±|\\[")).to_pylist()
+    listed = table.filter(compute.starts_with(table["figure"], "["))
+    parts = [rows[~np.isnan(rows).any(axis=1)], [*_read_cells(printed)], [*_read_lists(listed)]]
+    return np.concatenate([np.reshape(part, (-1, 3)) for part in parts])
 
 
-def _walk_estimates(figures: list[Figure]) -> Iterator[tuple[float, float, float]]:
-    for one in figures:
-        if one.value is not None and one.low is not None and one.high is not None:
-            yield one.value, one.low, one.high
-        for claim in find_claims(one.text or ""):
-            value, half = float(claim.value), float(claim.half or 0)
-            low, high = map(float, claim.ends) if claim.ends else (value - half, value + half)
-            yield value, low, high
-    listed = (one for one in figures if one.figure.startswith("[") and one.value is not None)
-    for _, rows in groupby(listed, lambda one: (one.table, one.labels)):
-        values = [one.value for one in rows if one.value is not None]
+def _read_cells(cells: Iterable[str]) -> Iterator[Row]:
+    for claim in (claim for cell in cells for claim in find_claims(cell)):
+        value, half = float(claim.value), float(claim.half or 0)
+        low, high = map(float, claim.ends) if claim.ends else (value - half, value + half)
+        yield value, low, high
+
+
+def _read_lists(listed: Table) -> Iterator[Row]:
+    """A list of numbers as value and interval, and as the mean and the range of worlds."""
+    rows = zip(*(listed[name].to_pylist() for name in ("table", "labels", "value")), strict=True)
+    for _, group in groupby(rows, lambda row: row[:2]):
+        values = [value for *_, value in group if value is not None]
         if len(values) > 2:
             yield values[0], values[1], values[2]
             yield float(np.mean(values)), min(values), max(values)
