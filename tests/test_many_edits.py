@@ -27,6 +27,7 @@ from experiments.studies.many_edits import (
     OTHERS,
     Followed,
     Settings,
+    cause_of_facts,
     fit_half_life,
     method_of,
     metrics_at,
@@ -56,6 +57,17 @@ def known(built):
     world = load_world(Run(built, "x"))
     stream = draw_stream(world, EDITS, 3)
     return world, stream, follow_agent(paper_agent(world), world, stream, MARKS)
+
+
+def test_a_cause_is_of_the_same_subject_and_of_the_relation_upstream(known):
+    graph = known[0].graph
+    for fact, cause in enumerate(cause_of_facts(known[0]).tolist()):
+        if cause >= 0:
+            assert graph.subject[cause] == graph.subject[fact]
+            assert graph.relation[cause] == graph.upstream[graph.relation[fact]]
+        else:
+            known_relations = graph.relation[graph.subject == graph.subject[fact]]
+            assert graph.upstream[graph.relation[fact]] not in known_relations
 
 
 def test_requests_contradict_and_spare_whole_subjects(known):
@@ -119,10 +131,12 @@ def test_who_answers_as_the_agent_is_perfect_and_who_changes_nothing_is_not(know
 def test_what_follows_is_supported_and_was_not_requested(known):
     world, stream, agent = known
     metrics = metrics_at(pretend(known, agent.answers[-1]), EDITS, 1)
-    support = support_of(world)[world.graph.relation, agent.answers[-1]]
+    cause, latest = cause_of_facts(world), stream.latest(EDITS)
+    wanted = dict(zip(stream.facts[latest].tolist(), stream.objects[latest].tolist(), strict=True))
+    support = support_of(world)
     for fact in np.flatnonzero(metrics[FOLLOWS].denominator):
         assert agent.moved[-1][fact]
-        assert support[fact] >= 2
+        assert support[world.graph.relation[cause[fact]], wanted[cause[fact]]] >= 2
         assert fact not in stream.facts
     assert not (metrics[CHANGED].denominator.astype(bool) & agent.moved[-1]).any()
 
@@ -178,4 +192,4 @@ def test_an_editor_follows_a_stream(trained):
 def test_switches_are_those_of_memit():
     for name, (editor, changes) in EDITORS.items():
         assert name.split(",")[0] == editor
-        assert editor in ("memit", "rome") or not changes
+        assert bool(changes) == (editor in ("memit", "rome") or "," in name)

@@ -24,7 +24,6 @@ from lm.flops import count_flops
 from lm.language_model import LanguageModel
 from testbed.protocol import TIE_TOLERANCE
 from testbed.run.accuracy import generated_objects
-from testbed.run.strata import StatementIndex
 from testbed.run.world import World
 
 CREDENCE = 0.95
@@ -56,20 +55,22 @@ class Stream(NamedTuple):
 def draw_stream(world: World, count: int, seed: int) -> Stream:
     """Requests of a world: subjects in random order, again and again, and each time one of their facts.
 
-    Objects are such as were said with the relation of somebody, others than the truth.
+    What is requested is the truth of another subject, so that common objects are requested often.
     """
     graph, rng = world.graph, generator(seed, "many edits")
     subjects = rng.permutation(graph.subjects)
     edited = subjects[: len(subjects) - len(subjects) // SPARED]
-    stated, said = world.stated_facts, StatementIndex(graph, world.sentences).objects_by_relation
+    stated, truth = world.stated_facts, world.generative.truth
     facts_of = {s: np.intersect1d(graph.facts_of(s), stated) for s in edited.tolist()}
     orders = [rng.permutation([s for s, facts in facts_of.items() if len(facts)])]
     while sum(map(len, orders)) < count:
         orders.append(rng.permutation(orders[0]))
     facts = np.array([rng.choice(facts_of[s]) for s in np.concatenate(orders)[:count].tolist()])
-    objects = [
-        rng.choice(np.setdiff1d(said[graph.relation[f]], world.generative.truth[f])) for f in facts.tolist()
-    ]
+    truths = [truth[graph.relation == r] for r in range(len(graph.relations))]
+    objects = []
+    for fact in facts.tolist():
+        others = truths[graph.relation[fact]]
+        objects.append(rng.choice(others[others != truth[fact]]))
     return Stream(facts, np.array(objects), ~np.isin(graph.subject, edited))
 
 

@@ -37,6 +37,7 @@ from experiments.studies.edit_sequences import (
     follow_agent,
     follow_editor,
 )
+from lm.editors.keyed import AT_THE_NAME
 from testbed.console import show_progress
 from testbed.engine.catalogue import default_configurations
 from testbed.engine.checks import prepare_editor
@@ -58,6 +59,7 @@ LOCATE = {"contexts": 1, "steps": 10, "rate": 0.4}
 SWITCHES = ("accumulate", "null_space", "normalise", "anchor")
 EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{name: (name, {}) for name in ("keyed", "keyed-counting", "keyed-request", "lora-down")},
+    "keyed, decay": ("keyed", {"fit": replace(AT_THE_NAME, decay=0.03)}),
     "rome": ("rome", LOCATE),
     "memit": ("memit", LOCATE),
     **{f"memit, {switch}": ("memit", LOCATE | {switch: True}) for switch in SWITCHES},
@@ -213,7 +215,8 @@ def read_world_answers(options: Settings, run: Run, name: str) -> Followed:
 def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
     """Metrics of one world after `mark` edits, the `number`-th mark; a row a fact.
 
-    followed: of facts that no request is about, whose new answer of the agent two or more subjects have.
+    followed: of facts that no request is about and whose answer of the agent has moved, where the latest
+    request of their cause names an object that two or more subjects have.
     falsely changed: of stated facts that no request is about, that the agent keeps and the model knew.
     """
     world, stream, agent, model = one
@@ -223,8 +226,9 @@ def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
     requested[stream.facts[latest]], wanted[stream.facts[latest]] = True, stream.objects[latest]
     now, moved, gold = model.answers[number], agent.moved[number], agent.answers[number]
     keeps = requested & (gold == wanted)
-    support = support_of(world)[graph.relation, gold]
-    follows = ~requested & moved & (support >= SUPPORTED)
+    cause = cause_of_facts(world)
+    support = support_of(world)[graph.relation[cause], np.maximum(wanted[cause], 0)]
+    follows = ~requested & moved & (cause >= 0) & requested[cause] & (support >= SUPPORTED)
     stated = np.isin(np.arange(facts), world.stated_facts)
     stays = stated & ~requested & ~moved & (model.before == agent.before)
     others = stream.spared & stated & ~moved
@@ -244,6 +248,14 @@ def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
     if mark == len(stream.facts):
         metrics[LATER] = mean_of(model.later == wanted, keeps)
     return metrics
+
+
+def cause_of_facts(world: World) -> np.ndarray:
+    """int[F]: the fact of the same subject on which each depends; -1 where there is none."""
+    graph = world.graph
+    upstream = graph.upstream[graph.relation]
+    cause = graph.find(graph.subject, np.maximum(upstream, 0))
+    return np.where(upstream >= 0, cause, -1)
 
 
 def estimate_at(worlds: Sequence[Followed], mark: int, number: int) -> dict[str, Estimate]:
