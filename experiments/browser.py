@@ -114,6 +114,11 @@ class Browser:
         """What is to be seen, as PNG."""
         return base64.b64decode(self._send("Page.captureScreenshot", format="png")["data"])
 
+    def print_page(self) -> bytes:
+        """The page as a PDF on A4."""
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
+        return base64.b64decode(self._send("Page.printToPDF", **paper)["data"])
+
     def _send(self, method: str, **params: Any) -> Any:
         number = next(self._numbers)
         message: dict[str, Any] = {"id": number, "method": method, "params": params}

@@ -71,6 +71,22 @@ def chart_harm() -> Chart:
     return Chart("Editors update little, or harm others, or reason first", "share", rows)
 
 
+def chart_support() -> Chart:
+    """Dependent facts updated, by how many subjects have the new object, over ten worlds."""
+    found = read_estimates("2026-11-25-demo-worlds")
+    bins = {"nobody": "0", "one": "1", "2 to 4": "2-4", "5 to 19": "5-19", "20 or more": "20+"}
+    rows = {
+        words: {
+            name: found[name, f"support {key}", name, OLD_FOLLOWS]
+            for name in ("self-bayes", "count-based", "embeddings", "lora-down")
+        }
+        for words, key in bins.items()
+    }
+    return Chart(
+        "The more subjects have the new object, the more is updated", "dependent facts updated", rows
+    )
+
+
 def chart_size() -> Chart:
     """Agreement of rankings between 2 and 12 layers, and between seeds."""
     taus: dict[tuple[str, ...], list[float]] = {}
@@ -139,6 +155,7 @@ def chart_structures() -> Chart:
 
 CHARTS: dict[str, Callable[[], Chart]] = {
     "harm": chart_harm,
+    "support": chart_support,
     "structures": chart_structures,
     "size": chart_size,
     "seesaw": chart_seesaw,
