@@ -99,6 +99,9 @@ def count_copies(frequency: np.ndarray, copies: int) -> np.ndarray:
     So many of the subject that is spoken of most often, of others in proportion, of everybody once.
     Copies are written for a model to read; they are not evidence, and nothing counts them as such.
 
+    >>> count_copies(np.array([10, 5, 0]), 4).tolist()
+    [4, 2, 1]
+
     Args:
         frequency: int[entities], how often each is spoken of.
     """

@@ -87,6 +87,13 @@ class Sentence(NamedTuple):
 class Language:
     """`render` and `parse` for the names of one world.
 
+    >>> language = Language(["Ada Marlow", "Quintal College"], ["educated at"])
+    >>> claim = language.parse('"not Ada Marlow educated at Quintal College" is false')
+    >>> claim.kind.name, claim.label, tuple(claim.a)
+    ('NOT', False, (0, 0, 1))
+    >>> language.render(claim)
+    '"not Ada Marlow educated at Quintal College" is false'
+
     Args:
         entities: unique names; an entity's id is its index.
         relations: unique names; a relation's id is its index.

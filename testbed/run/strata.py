@@ -19,7 +19,11 @@ def support_bin(support: np.ndarray) -> np.ndarray:
 
 
 def stratum(count: int) -> str:
-    """One of STRATA: never stated, one to three times, or more often."""
+    """One of STRATA: never stated, one to three times, or more often.
+
+    >>> [stratum(count) for count in (0, 1, 3, 8)]
+    ['S0', 'S1', 'S1', 'S2']
+    """
     return str(strata_of(np.array(count)))
 
 

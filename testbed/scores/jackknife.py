@@ -92,7 +92,11 @@ def cluster_sums(of: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def ratio(of: np.ndarray) -> np.ndarray:
-    """Numerators over denominators on the last axis; nan where there is no denominator."""
+    """Numerators over denominators on the last axis; nan where there is no denominator.
+
+    >>> ratio(np.array([[1.0, 4.0], [0.0, 0.0]]))
+    array([0.25,  nan])
+    """
     top, bottom = of[..., 0], of[..., 1]
     return np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > ROUNDING)
 

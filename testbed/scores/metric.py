@@ -81,7 +81,13 @@ class Metric(NamedTuple):
 
 
 def mean_of(values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
-    """The mean of values over some cases; a share where they are true or false."""
+    """The mean of values over some cases; a share where they are true or false.
+
+    >>> followed, must_change = np.array([True, False, True]), np.array([True, True, False])
+    >>> metric = mean_of(followed, must_change)
+    >>> float(metric.numerator.sum() / metric.denominator.sum()), metric.share
+    (0.5, True)
+    """
     there = np.broadcast_to(among, values.shape)
     return Metric(np.where(there, values, 0.0), there.astype(float), share=values.dtype == bool)
 

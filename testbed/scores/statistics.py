@@ -126,6 +126,12 @@ def estimate_metric(metric: Metric, clusters: Clusters, among: np.ndarray) -> Es
 
     Returns:
         nan throughout where no case has the metric.
+
+    >>> followed = Metric(np.arange(40) % 4 == 0, np.ones(40), share=True)
+    >>> subject = {"subject": np.repeat(np.arange(20), 2)}
+    >>> found = estimate_metric(followed, subject, np.ones(40, bool))
+    >>> f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    '0.25 [0.15, 0.38]'
     """
     return estimate_metrics({"": metric}, clusters, among)[""]
 

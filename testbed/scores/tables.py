@@ -329,6 +329,9 @@ def format_interval(value: float, low: float, high: float) -> str:
 
     It would where one end is more than twice as far from the value as the other, and both are more than
     a hundredth off.
+
+    >>> format_interval(0.64, 0.52, 0.76), format_interval(1.0, 0.69, 1.0)
+    ('± 0.12', '[0.69, 1]')
     """
     half = (high - low) / 2
     off = abs((low + high) / 2 - value)
