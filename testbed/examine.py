@@ -289,6 +289,7 @@ def write_card(
     from testbed.run.runtime import describe_device
     from testbed.scorecard import card_as_data, card_table
     from testbed.scores.tables import markdown_section
+    from testbed.scores.versions import select_versions
 
     configs = {world: read_config(path) for world, path in answers.items()}
     content = {
@@ -299,6 +300,12 @@ def write_card(
         "methods": {world: config["method"] for world, config in configs.items()},
         "worlds": digests,
         **card_as_data(card),
+        "versions": select_versions(
+            *(
+                {config["settings"][what]["name"] for config in configs.values()}
+                for what in ("evaluation", "agent")
+            )
+        ),
         "made_with": provenance() | {"device": describe_device()},
         "date": f"{date.today():%Y-%m-%d}",
     }

@@ -210,7 +210,7 @@ def draw_support_law(by_editor: Mapping[str, Rows], reading: str, path: Path) ->
         }
         for name, rows in by_editor.items()
     }
-    draw_lines(panels, SUPPORTS, "subjects that share the new object", "consequences followed", path)
+    draw_lines(panels, SUPPORTS, "subjects that share the new object", "consequence follows", path)
 
 
 def shorten_rows(rows: Rows) -> dict[str, dict[str, list[float | None]]]:

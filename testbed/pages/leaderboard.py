@@ -119,10 +119,22 @@ def read_card(path: Path) -> dict[str, Any]:
     return card
 
 
+def _raised_versions(card: Mapping[str, Any]) -> set[tuple[str, ...]]:
+    """What on a card is of a version above 1; cards from before there were versions are of the first."""
+    known, raised = card.get("versions", {}), set[tuple[str, ...]]()
+    for kind, of in known.items():
+        for name, version in of.items():
+            each = version.items() if isinstance(version, dict) else [("", version)]
+            raised |= {(kind, name, metric, str(number)) for metric, number in each if number != 1}
+    return raised
+
+
 def _find_difference(first: Mapping[str, Any], card: Mapping[str, Any]) -> str:
     """Why two cards cannot stand on one page; "" where they can."""
     if (first["suite"], first["title"]) != (card["suite"], card["title"]):
         return "of another suite or part of it"
+    if _raised_versions(first) != _raised_versions(card):
+        return "of other versions of evaluations, agents or metrics"
     shared = first["worlds"].keys() & card["worlds"].keys()
     unlike = sorted(
         name for name in shared if any(first["worlds"][name][k] != card["worlds"][name][k] for k in BOUND)

@@ -17,8 +17,11 @@ from testbed.scores import tables
 from testbed.scores.metric import ARROWS
 from testbed.scores.readers import READERS
 from testbed.scores.summary import Retention, ScoredEditor
+from testbed.scores.versions import describe_versions, select_versions, version_of_metric
 
 HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
+VERSIONS = ("evaluation version", "agent version", "metric version")
+"""Further columns of summary.csv; empty for what is a user's own."""
 
 
 class EvaluationChapter(NamedTuple):
@@ -159,6 +162,7 @@ def _render_html(page: Page, folder: Path) -> str:
         has_ring=has_ring,
         definitions=_define_metrics(page.chapters),
         describe_edits=describe_edits,
+        versions_of=lambda key, editor: describe_versions(key, _agent_of(editor)),
         first_panel=_first_panel,
         rows_behind=find_rows_behind if page.has_explorer else lambda *_: "",
     )
@@ -206,20 +210,31 @@ def _define_metrics(chapters: Sequence[EvaluationChapter]) -> dict[str, Definiti
     definitions: dict[str, Definition] = {}
     for part in chapters:
         for metric in part.chapter.metrics:
-            definitions.setdefault(metric.name, Definition(f"what-{len(definitions)}", metric.description))
+            says, version = metric.description, version_of_metric(part.key, metric.name)
+            says += f" (Version {version}.)" if version else ""
+            definitions.setdefault(metric.name, Definition(f"what-{len(definitions)}", says))
     return definitions
 
 
 def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:
-    """One row an estimate: evaluation, editor, subset, reader, metric, value, interval, cases, clusters."""
+    """One row an estimate: evaluation, editor, subset, reader, metric, value, interval, cases, versions."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
+    writer.writerow((*HEADER, *VERSIONS))
     for part in chapters:
         for editor in part.editors:
             lines = _csv_rows(editor, part.curves.get(editor.name, ()))
-            writer.writerows((part.key, editor.name, *line) for line in lines)
+            known = select_versions([part.key], [_agent_of(editor)])
+            of_both = [next(iter(known[kind].values()), "") for kind in ("evaluations", "agents")]
+            writer.writerows(
+                (part.key, editor.name, *line, *of_both, version_of_metric(part.key, line[2]) or "")
+                for line in lines
+            )
     return out.getvalue()
+
+
+def _agent_of(editor: ScoredEditor) -> str:
+    return str(editor.edits.settings.get("agent", {}).get("name", ""))
 
 
 def _csv_rows(editor: ScoredEditor, curve: Sequence[Retention]) -> Iterator[tuple]:

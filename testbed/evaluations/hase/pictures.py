@@ -7,7 +7,7 @@ import numpy as np
 
 from testbed.engine.results import Choices, Results
 from testbed.evaluations.hase import CHILD, REQUEST
-from testbed.evaluations.hase.metrics import FOLLOWS, rows_of_role
+from testbed.evaluations.hase.metrics import rows_of_role
 from testbed.pages.belief_pictures import (
     CONSEQUENCE,
     EDITED_FACT,
@@ -32,7 +32,6 @@ from testbed.scores.readers import BAYESIAN
 from testbed.scores.summary import ScoredEditor
 
 SEVERAL = 5
-SUPPORT_LABELS = {FOLLOWS: "consequences followed"}
 
 
 def panel_case(results: Results, among: np.ndarray | None = None) -> int:
@@ -120,9 +119,7 @@ def draw_support(editors: Sequence[ScoredEditor], metric: str, path: Path) -> No
             axis.grid(axis="y", color=GRID, lw=0.6)
         if len(editors) > 1:
             axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
-        finish_figure(
-            figure, axes, "subjects that share the new object (support)", SUPPORT_LABELS.get(metric, metric)
-        )
+        finish_figure(figure, axes, "subjects that share the new object (support)", metric)
         save_figure(figure, path)
 
 
