@@ -67,16 +67,22 @@ def examine(options: ExamineSettings) -> None:
     folders: dict[str, dict[str, Path]] = {name: {} for name in results}
     for number, world in enumerate(worlds, 1):
         say(f"world {number} of {len(worlds)}: {world.name}")
+        if options.export and world.asks_texts:
+            say("it asks for texts, which are not asked for by files, and is left out")
+            continue
         prepare_world(world)
         if options.export:
-            if not world.asks_texts:
-                export_world(world, options.export)
+            export_world(world, options.export)
             continue
         jobs, digests[world.name] = edit_world(world, editors, options, known.get(world.name))
         for name, found in jobs.items():
             results[name].append(read_world(world, found))
             folders[name][world.name] = found.jobs[0].folder
-    if not options.export:
+    if options.export:
+        quick = " --quick" if options.quick else ""
+        say(f"answer every folder of {options.export} into one of the same name below answers, then")
+        say(f"python -m testbed.examine answers --name my-editor{quick}")
+    else:
         report_card(options, editors, worlds, results, digests, folders)
 
 
