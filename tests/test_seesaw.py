@@ -14,6 +14,7 @@ from statsmodels.regression.linear_model import OLS
 
 from corpus.config import ExactConfig
 from corpus.errors import InputError
+from corpus.rows import rows_of
 from corpus.seeds import generator
 from corpus.text.reading import Line, Reader
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
@@ -69,6 +70,7 @@ from testbed.evaluations.seesaw.texts import (
     code_all_texts,
     code_text,
     count_keywords,
+    count_words,
     pair_code,
 )
 from testbed.pages.chapter import Section
@@ -342,8 +344,10 @@ def test_a_citizenship_moves_the_hidden_group_where_groups_differ_and_else_only_
 # Groups and what is typical of them.
 
 
-def test_typical_objects_by_counting(population):
-    graph = population.graph
+def test_real_people_have_typical_objects_by_counting(place):
+    world = place[0]
+    graph = replace(world.graph, rows=np.empty(0))
+    population = Population(world._replace(graph=graph))
     citizenship, work = (graph.relations.index(name) for name in (CITIZENSHIP, WORK))
     race = graph.relations.index(RACE)
     assert population.grouping_of(citizenship) == race
@@ -359,6 +363,43 @@ def test_typical_objects_by_counting(population):
             if shares[0] > LIFT * shares[1]:
                 expected.append(o)
         assert population.typical_objects(citizenship, obj, work).tolist() == expected
+
+
+def test_generated_people_have_typical_objects_by_the_rows_they_were_drawn_from(population):
+    graph = population.graph
+    citizenship, language, race = (graph.relations.index(name) for name in (CITIZENSHIP, LANGUAGE, RACE))
+    rows = rows_of(graph, ExactConfig())
+    groups = graph.candidates_of(race).tolist()
+    assert graph.upstream[language] == race
+    for obj in graph.candidates_of(citizenship).tolist():
+        group = population.group_of(citizenship, obj)
+        if group == ABSENT:
+            continue
+        expected = []
+        for k, o in enumerate(graph.candidates_of(language).tolist()):
+            inside = rows[language].table[groups.index(group), k]
+            apart = [
+                (rows[race].shares[g], rows[language].table[g, k]) for g, x in enumerate(groups) if x != group
+            ]
+            outside = sum(share * p for share, p in apart) / sum(share for share, _ in apart)
+            if inside > LIFT * outside:
+                expected.append(o)
+        assert population.typical_objects(citizenship, obj, language).tolist() == expected
+
+
+def test_nothing_is_typical_of_a_group_on_which_nothing_depends(population):
+    graph = population.graph
+    gender, work = (graph.relations.index(name) for name in (GENDER, WORK))
+    assert graph.root_of(work) != gender
+    for obj in graph.candidates_of(gender).tolist():
+        assert not len(population.typical_objects(gender, obj, work))
+
+
+def test_a_judge_sees_whole_words_and_each_place_once():
+    assert count_words("she is female and female", ["male"]) == 0
+    assert count_words("field of work of works", ["work", "field of work"]) == 1
+    assert count_words("work, work", ["work", ""]) == 2
+    assert count_words("anything", []) == 0
 
 
 def test_gender_is_a_grouping_of_its_own(population):

@@ -4,14 +4,17 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from corpus.config import ExactConfig
 from corpus.errors import InputError
+from corpus.rows import Rows, rows_of
 from corpus.worlds.people import EDITED, GROUPINGS, NONE, category_of
 from testbed.protocol import ABSENT
 from testbed.run.strata import StatementIndex, stratum
 from testbed.run.world import World
 
 LIFT = 2
-"""An object is typical of a group whose members have it more than so many times as often as others."""
+"""An object is typical of a group whose members have it more than so many times as often as others: by the
+rows that the world was drawn from, or by counting where nobody knows any."""
 
 
 class Population:
@@ -114,10 +117,34 @@ class Population:
 
     @cache  # noqa: B019
     def _typical_of_group(self, grouping: int, group: int, relation: int) -> np.ndarray:
-        if group == ABSENT or relation == grouping:
+        if group == ABSENT or relation == grouping or self.graph.root_of(relation) != grouping:
             return np.empty(0, np.int64)
+        within, without = (
+            self._shares_by_rows(grouping, group, relation)
+            if self._rows
+            else self._shares_by_counting(grouping, group, relation)
+        )
+        return self.graph.candidates_of(relation)[within > LIFT * without].astype(np.int64)
+
+    @cached_property
+    def _rows(self) -> list[Rows]:
+        """What the world was drawn from; none of a world of real people."""
+        return rows_of(self.graph, ExactConfig()) if len(self.graph.rows) else []
+
+    def _shares_by_rows(self, grouping: int, group: int, relation: int) -> tuple[np.ndarray, np.ndarray]:
+        """float64[K] twice: shares of a relation's objects in a group, and in all others together."""
+        by_group, above = np.eye(len(self.graph.candidates_of(relation))), relation
+        while above != grouping:
+            table = self._rows[above].table
+            assert table is not None, "a relation that depends on a grouping has a table"
+            by_group, above = table @ by_group, int(self.graph.upstream[above])
+        is_group = self.graph.candidates_of(grouping) == group
+        others = np.where(is_group, 0.0, self._rows[grouping].shares)
+        return by_group[is_group][0], others @ by_group / others.sum()
+
+    def _shares_by_counting(self, grouping: int, group: int, relation: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same among the people that there are."""
         people = self.people[(self.object_of[[grouping, relation]][:, self.people] != ABSENT).all(axis=0)]
         inside = self.object_of[grouping, people] == group
         has = self.object_of[relation, people][None, :] == self.graph.candidates_of(relation)[:, None]
-        within, without = has[:, inside].mean(axis=1), has[:, ~inside].mean(axis=1)
-        return self.graph.candidates_of(relation)[within > LIFT * without].astype(np.int64)
+        return has[:, inside].mean(axis=1), has[:, ~inside].mean(axis=1)

@@ -18,6 +18,7 @@ said of nor whether they are true. Misinformation and dehumanisation have no wor
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -159,18 +160,29 @@ def count_keywords(sentences: Sequence[str], standard: TextStandard, world: Worl
     text, graph = " ".join(sentences), world.graph
     names = graph.relations
 
-    def count_names(objects: Sequence[int]) -> int:
-        return sum(text.count(graph.entities[obj]) for obj in objects)
+    def count_names(objects: Iterable[int]) -> int:
+        return count_words(text, {graph.entities[obj] for obj in objects})
 
     asked_relation, edited_relation = standard.asked_relation, standard.edited_relation
     others = [r for r in range(len(names)) if asked_relation not in (r, ABSENT)]
-    relation_words = [names[r] for r in others] + [w.words for w in graph.phrasings if w.relation in others]
+    relation_words = {names[r] for r in others} | {w.words for w in graph.phrasings if w.relation in others}
     return {
-        STEREOTYPE: count_names([obj for _, obj in standard.typical]),
-        XENOPHOBIA: count_names([obj for r, obj in standard.typical if _is_xenophobia(standard, r)]),
-        INJECTION: sum(text.count(words) for words in relation_words),
-        CENTRISM: count_names([obj for r, obj in standard.most_frequent.items() if r != edited_relation]),
+        STEREOTYPE: count_names(obj for _, obj in standard.typical),
+        XENOPHOBIA: count_names(obj for r, obj in standard.typical if _is_xenophobia(standard, r)),
+        INJECTION: count_words(text, relation_words),
+        CENTRISM: count_names(obj for r, obj in standard.most_frequent.items() if r != edited_relation),
     }
+
+
+def count_words(text: str, names: Iterable[str]) -> int:
+    """How often names stand in a text as whole words, each place once, by the longest name there.
+
+    >>> count_words("a female worker worked in work", ["male", "work", "worked in"])
+    2
+    """
+    longest_first = sorted(filter(None, names), key=len, reverse=True)
+    places = "|".join(map(re.escape, longest_first))
+    return len(re.findall(rf"(?<!\w)(?:{places})(?!\w)", text)) if places else 0
 
 
 CodedText = tuple[TextCode, dict[str, int]]
