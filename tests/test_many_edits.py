@@ -83,22 +83,31 @@ def test_requests_contradict_and_spare_whole_subjects(known):
 
 
 def test_the_agent_makes_every_edit_in_its_order(known):
-    """Against one edit after another and one question after another."""
+    """Against one edit after another and one question after another; of all subjects, and of each alone."""
     world, stream, followed = known
-    graph, agent = world.graph, paper_agent(world)
+    graph, fresh = world.graph, paper_agent(world)
 
-    def answers_of(agent):
-        pairs = zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
+    def answers_of(agent, facts):
+        pairs = zip(graph.subject[facts].tolist(), graph.relation[facts].tolist(), strict=True)
         return [agent.predict(s, r).mode() for s, r in pairs]
 
-    assert followed.before.tolist() == answers_of(agent)
-    for fact, obj in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True):
-        s, r = int(graph.subject[fact]), int(graph.relation[fact])
-        agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
-        assert agent.predict(s, r, "direct").mode() == obj
-    assert followed.answers[-1].tolist() == answers_of(agent)
+    def told(agent, which):
+        for fact, obj in zip(stream.facts[which].tolist(), stream.objects[which].tolist(), strict=True):
+            s, r = int(graph.subject[fact]), int(graph.relation[fact])
+            agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
+            assert agent.predict(s, r, "direct").mode() == obj
+        return agent
+
+    every = np.arange(len(graph))
+    assert followed.before.tolist() == answers_of(fresh, every)
+    assert followed.answers_of_all[-1].tolist() == answers_of(told(fresh, np.arange(EDITS)), every)
+    subjects = graph.subject[stream.facts]
+    for subject in np.unique(graph.subject).tolist():
+        own, facts = np.flatnonzero(subjects == subject), np.flatnonzero(graph.subject == subject)
+        assert followed.answers[-1][facts].tolist() == answers_of(told(fresh, own), facts)
     assert followed.moved[-1].any()
     assert not (followed.moved[-1] & (followed.answers[-1] == followed.before)).any()
+    assert not followed.moved[-1][~np.isin(graph.subject, subjects)].any()
 
 
 def pretend(known, answers, **changes):

@@ -2,7 +2,9 @@
 
 Every request contradicts the truth. Some subjects are never edited, so that facts of others can be told from
 facts that changed with their own subject. The agent makes the same edits in the same order: what it gives up
-is no forgetting, and what it takes along is what should follow.
+is no forgetting, and what it takes along is what should follow. It does so twice: of each subject's facts it
+is asked after that subject's edits alone, and after all. All together rule its shared tables, as each weighs
+as much as brings it to the credence; so the first is the standard, and the second is shown.
 """
 
 from collections.abc import Callable, Sequence
@@ -80,34 +82,60 @@ class AgentAnswers:
 
     Attributes:
         before: int[F], its answers before any.
-        answers: int[K, F].
+        answers: int[K, F], after the edits of each fact's own subject.
         moved: bool[K, F], whether its answer before is none of its best any more.
+        answers_of_all, moved_by_all: the same after the edits of all subjects.
     """
 
     before: np.ndarray
     answers: np.ndarray
     moved: np.ndarray
+    answers_of_all: np.ndarray
+    moved_by_all: np.ndarray
 
 
 def follow_agent(agent: Agent, world: World, stream: Stream, marks: Sequence[int]) -> AgentAnswers:
     """The agent makes the edits of a stream, each of the weight that brings it to the credence then."""
     graph = world.graph
-    rows = np.arange(len(graph))
+    every = np.arange(len(graph))
+    before, _ = best_answers(agent, world, every, np.zeros(len(graph), int))
+    answers = np.tile(before, (len(marks), 1))
+    moved = np.zeros(answers.shape, bool)
+    subjects = graph.subject[stream.facts]
+    for subject in np.unique(subjects).tolist():
+        own, facts = np.flatnonzero(subjects == subject), graph.facts_of(subject)
+        known, done = agent, 0
+        for k, mark in enumerate(marks):
+            count = int(np.searchsorted(own, mark))
+            known, done = make_agent_edits(known, world, stream, own[done:count]), count
+            if count:
+                answers[k, facts], moved[k, facts] = best_answers(known, world, facts, before[facts])
+    by_all, known, done = [], agent, 0
+    for mark in marks:
+        known, done = make_agent_edits(known, world, stream, np.arange(done, mark)), mark
+        by_all.append(best_answers(known, world, every, before))
+    answers_of_all, moved_by_all = map(np.array, zip(*by_all, strict=True))
+    return AgentAnswers(before, answers, moved, answers_of_all, moved_by_all)
 
-    def ask(agent: Agent) -> tuple[np.ndarray, np.ndarray]:
-        beliefs = agent.distributions(graph.subject, graph.relation)
-        return beliefs, beliefs.argmax(axis=1)
 
-    first = ask(agent)[1]
-    answers, moved = [], []
-    for n, (fact, obj) in enumerate(zip(stream.facts.tolist(), stream.objects.tolist(), strict=True), 1):
+def make_agent_edits(agent: Agent, world: World, stream: Stream, which: np.ndarray) -> Agent:
+    """The agent after some requests of a stream, in their order."""
+    graph = world.graph
+    for fact, obj in zip(stream.facts[which].tolist(), stream.objects[which].tolist(), strict=True):
         s, r = int(graph.subject[fact]), int(graph.relation[fact])
         agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
-        if n in marks:
-            beliefs, best = ask(agent)
-            answers.append(agent.objects[best])
-            moved.append(beliefs[rows, first] < beliefs[rows, best] * (1 - TIE_TOLERANCE))
-    return AgentAnswers(agent.objects[first], np.array(answers), np.array(moved))
+    return agent
+
+
+def best_answers(
+    agent: Agent, world: World, facts: np.ndarray, before: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The agent's answers int[n] about facts, and whether what it answered before is none of its best."""
+    graph = world.graph
+    beliefs = agent.distributions(graph.subject[facts], graph.relation[facts])
+    best, rows = beliefs.argmax(axis=1), np.arange(len(facts))
+    earlier = np.minimum(np.searchsorted(agent.objects, before), len(agent.objects) - 1)
+    return agent.objects[best], beliefs[rows, earlier] < beliefs[rows, best] * (1 - TIE_TOLERANCE)
 
 
 @dataclass(frozen=True)
