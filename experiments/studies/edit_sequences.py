@@ -103,7 +103,7 @@ def follow_agent(agent: Agent, world: World, stream: Stream, marks: Sequence[int
     moved = np.zeros(answers.shape, bool)
     subjects = graph.subject[stream.facts]
     for subject in np.unique(subjects).tolist():
-        own, facts = np.flatnonzero(subjects == subject), graph.facts_of(subject)
+        own, facts = np.flatnonzero(subjects == subject), np.array(graph.facts_of(subject))
         known, done = agent, 0
         for k, mark in enumerate(marks):
             count = int(np.searchsorted(own, mark))
