@@ -18,7 +18,7 @@ from testbed.scorecard import ROWS, Score, WorldResults, make_card
 from testbed.scores.gather import pool_results
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.settings import CaseConfig, ExamineSettings
-from testbed.suite import HASHES, QUICK, REFERENCES, REVISION, SuiteWorld, list_worlds
+from testbed.suite import COUPLES, HASHES, QUICK, REFERENCES, REVISION, SuiteWorld, list_worlds
 from tests.attack.cheats import replace_answers
 from tests.attack.test_cheats import draw_results
 from tests.random_answers import HASE, OPTIONS, distributions
@@ -197,6 +197,30 @@ def test_an_editor_is_examined_and_its_folder_can_be_handed_in(small_suite, tmp_
     write_json(examine.HASHES, known)
     assert examine.main(args) == 2
     assert "(cases)" in complaint(capsys)
+
+
+def test_an_editor_elsewhere_is_examined_by_its_answers(small_suite, tmp_path, capsys, monkeypatch):
+    """Who does nothing there is as good as no edit here; a world that asks for texts is left out."""
+    pytest.importorskip("transformers")
+    from testbed.engine import door
+
+    exam, answers, folder = tmp_path / "exam", tmp_path / "answers", tmp_path / "examined"
+    (world,) = examine.list_worlds()
+    with monkeypatch.context() as patch:
+        patch.setattr(examine, "list_worlds", lambda *_: [world, world._replace(name=COUPLES)])
+        assert examine.main(["--export", str(exam), "--quick", "--runs", str(small_suite)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "left out" in out
+    assert "python -m testbed.examine answers --name my-editor --quick" in out
+    assert [path.name for path in exam.iterdir()] == [QUICK]
+    door.examine(lambda *_: None, exam / QUICK, answers / QUICK, report=lambda _: None)
+    words = [str(answers), "--name", "mine", "--quick", "--runs", str(small_suite), "--folder", str(folder)]
+    assert examine.main(words) == 0
+    by_name = {
+        e["editor"]: e["numbers"] for e in read_json(folder / "mine-v1-quick" / "scorecard.json")["editors"]
+    }
+    for row, number in by_name["mine"].items():
+        assert number["value"] == pytest.approx(by_name["none"][row]["value"], abs=1e-4)
 
 
 @pytest.mark.parametrize(
