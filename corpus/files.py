@@ -32,7 +32,9 @@ def staged_folder(folder: Path) -> Iterator[Path]:
         files = sorted(p for p in aside.rglob("*") if p.is_file())
         sums = {str(p.relative_to(aside)): hash_file(p) for p in files}
         (aside / CHECKSUMS).write_text(_format_checksums(sums), encoding="utf-8")
-        for path in [*files, aside / CHECKSUMS]:
+        # A folder keeps the names of its files through a loss of power only once it is synced itself.
+        folders = [aside, *(p for p in aside.rglob("*") if p.is_dir())]
+        for path in [*files, aside / CHECKSUMS, *folders]:
             _sync_path(path)
         os.replace(aside, folder)
         _sync_path(folder.parent)

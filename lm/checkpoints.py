@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from orbax.checkpoint import v1 as ocp
 
 from corpus.errors import InputError
@@ -45,12 +46,36 @@ def save_checkpoint(
             raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
         meet_at(f"wrote {path}")
         if first:
+            _require_written(path, (aside / "state").absolute(), state._asdict())
             write_json(aside / MEASURED, {"lines": list(lines), "made": made or {}})
     if first:
         for old in set(all_checkpoints(folder)[:-KEPT]) - {best_checkpoint(folder)}:
             shutil.rmtree(old)
     meet_at(f"finished {path}")
     return path
+
+
+def _require_written(path: Path, written: Path, state: dict) -> None:
+    """Read back what was written, into the host's memory: Orbax may say nothing of what failed below it.
+
+    Raises:
+        OSError: it is not there, or not what the state is; arrays of other hosts are taken for right.
+    """
+    why = f"checkpoint {path} could not be written: it reads back otherwise than it was"
+    try:
+        there = ocp.load_checkpointables(written, jax.tree.map(_as_numpy, state))
+    except Exception as error:
+        raise OSError(f"{why} ({str(_find_cause(error)).splitlines()[-1]})") from None
+    if not all(jax.tree.leaves(jax.tree.map(_is_same, state, there))):
+        raise OSError(why)
+
+
+def _as_numpy(array: Any) -> np.ndarray:
+    return np.empty(array.shape, array.dtype)
+
+
+def _is_same(array: Any, there: np.ndarray) -> bool:
+    return not getattr(array, "is_fully_addressable", True) or np.asarray(array).tobytes() == there.tobytes()
 
 
 def load_checkpoint(path: Path, like: TrainState) -> TrainState:

@@ -189,9 +189,10 @@ class Answers(readers.Answers):
         return self.mean_over(self.is_true, self.crossing & among)._replace(share=True)
 
     def edit_success(self) -> Metric:
-        """Whether the requested object is the most probable option."""
+        """Whether the requested object is more probable than every other option; a tie is no answer."""
         p, is_requested = self.reader.probability, self.choices.options == self.requested[:, None]
-        is_best = p.sum(axis=1, where=is_requested) >= p.max(axis=1) * (1 - 1e-9)
+        others = np.where(is_requested, 0.0, p).max(axis=1)
+        is_best = p.sum(axis=1, where=is_requested) > others * (1 + 1e-9)
         return self.mean_over(is_best, self.has_role(EDIT))
 
     def typical_gain(self, which: str) -> Metric:

@@ -271,8 +271,8 @@ addEventListener("keydown", (event) => {
 
 at("find").addEventListener("input", () => change({ find: at("find").value }));
 at("table").addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
-// The event comes a while after: by then another case may be on its way.
-at("case").addEventListener("close", () => { if (app.isOpen) change({ case: null, beside: [] }); });
+// The event comes a while after: by then another case may be on its way, or there already.
+at("case").addEventListener("close", () => { if (app.isOpen && !at("case").open) change({ case: null, beside: [] }); });
 at("close").addEventListener("click", () => at("case").close());
 addEventListener("resize", () => { if (app.rows) drawRows(); });
 addEventListener("popstate", () => show(readState()));
