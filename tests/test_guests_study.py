@@ -27,7 +27,7 @@ def test_guests_and_who_stands_beside_them(options):
 
 
 def test_answers_by_another_setting_than_the_trials_choose_are_refused(options):
-    """Enough success first, then coherence; where something lies is no setting."""
+    """Enough success first, then coherence."""
     headlines = guests.metrics_shown_in(options.edits("demo", 6).chosen_evaluation.metrics, "headline")
     values = {"a": (0.5, 9.0), "b": (1.0, 0.1), "c": (0.99, 0.3)}
     lines = [
@@ -37,9 +37,9 @@ def test_answers_by_another_setting_than_the_trials_choose_are_refused(options):
         for name, (first, last) in values.items()
     ]
     assert guests.choose_trial(options, lines)["trial"] == "c"
-    write_fields(options.path / "answers" / "one", rate="c", _folder="somewhere")
+    write_fields(options.path / "answers" / "one", rate="c")
     guests.check_setting(options, "one", lines)
-    write_fields(options.path / "answers" / "one", rate="b", _folder="somewhere")
+    write_fields(options.path / "answers" / "one", rate="b")
     with pytest.raises(InputError, match=r"rate.*trial c"):
         guests.check_setting(options, "one", lines)
     table = guests.search_table(options, {"one": lines})

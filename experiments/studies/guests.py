@@ -7,8 +7,7 @@ FOLDER/answers has a folder for each guest, called as it is to be called: what d
 `python -m testbed.export --cases --run demo` (docs/pytorch.md). FOLDER/trials has for each guest a folder for
 every setting that was tried on the cases of the development run, `--trial-cases` of them. The study chooses
 among them by the rule of `testbed.tune`, and refuses answers that were made with another setting. Ours are
-tuned on the same run by `testbed.tune`, with as many trials and cases. A field of a guest's object whose
-name begins with _ says where something lies, and is not compared.
+tuned on the same run by `testbed.tune`, with as many trials and cases.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,9 +112,9 @@ def search_trials(options: Settings, guest: str) -> list[dict[str, Any]]:
 
 
 def setting_of(answers: Path) -> dict[str, str]:
-    """The fields of the object that edited, without those that say where something lies."""
-    fields = read_json(answers / "about.json")["fields"]
-    return {key: value for key, value in fields.items() if not key.startswith("_")}
+    """The public fields of the object that edited."""
+    fields: dict[str, str] = read_json(answers / "about.json")["fields"]
+    return fields
 
 
 def check_setting(options: Settings, guest: str, lines: Sequence[dict[str, Any]]) -> None:

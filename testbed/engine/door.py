@@ -132,7 +132,7 @@ def read_exam(folder: Path) -> Exam:
 
 
 def describe_examination(edit: Any, exam: Exam, batch: int, apart: bool, device: str) -> dict[str, Any]:
-    """What answers depend on: the cases, the script by its hash, and how it is asked."""
+    """What answers depend on: cases, the script by its hash, the editor's public fields, how it is asked."""
     kind = edit if inspect.isfunction(edit) else type(edit)
     source = inspect.getsourcefile(kind)
     script = hash_bytes(Path(source).read_bytes()) if source else ""
@@ -141,7 +141,7 @@ def describe_examination(edit: Any, exam: Exam, batch: int, apart: bool, device:
         "inputs": exam.about["inputs"],
         "settings": exam.about["settings"],
         "editor": f"{Path(source or '?').name}:{kind.__qualname__}",
-        "fields": {key: repr(value) for key, value in sorted(getattr(edit, "__dict__", {}).items())},
+        "fields": {k: repr(v) for k, v in sorted(getattr(edit, "__dict__", {}).items()) if k[0] != "_"},
         "script": script,
         "door": hash_bytes(Path(__file__).read_bytes()),
         "padding": padding_of(edit),
