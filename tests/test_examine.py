@@ -18,7 +18,7 @@ from testbed.scorecard import ROWS, Score, WorldResults, make_card
 from testbed.scores.gather import pool_results
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.settings import CaseConfig, ExamineSettings
-from testbed.suite import COUPLES, HASHES, QUICK, REFERENCES, REVISION, SuiteWorld, list_worlds
+from testbed.suite import COUPLES, HASHES, QUICK, REFERENCES, REVISION, SuiteWorld, can_edit, list_worlds
 from tests.attack.cheats import replace_answers
 from tests.attack.test_cheats import draw_results
 from tests.random_answers import HASE, OPTIONS, distributions
@@ -59,6 +59,15 @@ def test_at_most_fifteen_rows_each_a_metric_with_a_direction():
         for world in row.worlds:
             (better,) = (m.better for m in by_world[world].metrics if m.name == row.metric)
             assert better in ("high", "low")
+
+
+def test_every_reference_can_edit_every_world_that_it_stands_in():
+    """The oracle is scored on the half of the questions that it is not told of."""
+    for world in WORLDS:
+        assert "oracle" not in world.edits.editors or world.edits.chosen_evaluation.can_be_halved
+        assert can_edit("oracle", world.edits) == world.edits.chosen_evaluation.can_be_halved
+        assert all(can_edit(editor, world.edits) for editor in world.edits.editors)
+    assert [world.name for world in WORLDS if "oracle" in world.edits.editors] == list(REVISION)
 
 
 def answer_as_agent(results, share):
