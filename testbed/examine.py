@@ -24,7 +24,7 @@ from testbed.run.runs import add_missing_settings, differing_settings, finished_
 from testbed.score import import_answers
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
-from testbed.suite import HASHES, SUITE, SuiteWorld, list_worlds
+from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
 from testbed.train import train
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def edit_world(
     digests = digest_world(world, jobs.world, jobs.model, judged[1])
     check_digests(world, digests, known)
     by_editor = {}
-    others = [editor for editor in editors if editor.name not in settings.editors]
+    others = [one for one in editors if one.name not in settings.editors and can_edit(one.name, settings)]
     for editor in (*(Examined(name, name) for name in settings.editors), *others):
         if editor.by_answers and world.asks_texts:
             continue

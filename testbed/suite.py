@@ -21,8 +21,9 @@ from testbed.settings import CaseConfig, EditSettings
 
 SUITE = "v1"
 HASHES = Path(__file__).with_name(f"suite_{SUITE}.json")
-REFERENCES = ("none", "lora-down", "rome", "count-based", "self-bayes", "oracle")
-"""Who stands beside the examined editor."""
+ORACLE = "oracle"
+REFERENCES = ("none", "lora-down", "rome", "count-based", "self-bayes", ORACLE)
+"""Who stands beside the examined editor; the oracle where the questions can be halved."""
 QUICK_REFERENCES = ("none", "lora-down", "rome", "count-based")
 """The same for a quick look: those whose edits take seconds."""
 PUBLISHED, PERSISTING, DRAWN, TAXONOMY, PEOPLE, COUPLES = (
@@ -105,6 +106,11 @@ def list_worlds(runs: Path, quick: bool = False) -> list[SuiteWorld]:
     ]
 
 
+def can_edit(editor: str, edits: EditSettings) -> bool:
+    """Whether an editor has a number for some edits: the oracle is scored on questions it was not told of."""
+    return editor != ORACLE or edits.chosen_evaluation.can_be_halved
+
+
 def _make_world(
     name: str,
     preset: str,
@@ -119,13 +125,14 @@ def _make_world(
     where: dict[str, Any] = {"run": f"suite-{SUITE}-{name}", "runs": runs, "seed": seed}
     written = replace(CORPUS[preset], **where, **corpus)
     training, edit = TRAIN[preset], EDIT[preset]
+    references = QUICK_REFERENCES if name == QUICK else REFERENCES
     return SuiteWorld(
         name,
         written,
         replace(training, train=replace(training.train, steps=steps), **where),
         replace(
             edit,
-            editors=QUICK_REFERENCES if name == QUICK else REFERENCES,
+            editors=tuple(one for one in references if can_edit(one, edit)),
             cases=CaseConfig(edits),
             agent="exact" if written.kind == "exact" else "paper",
             evaluations=edit.evaluations | evaluations,
