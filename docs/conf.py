@@ -5,6 +5,7 @@ extensions = ["myst_parser", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 2
 exclude_patterns = ["_site"]
+html_extra_path = ["leaderboard.html", "leaderboard.json"]
 html_theme = "furo"
 html_title = project
 html_show_copyright = False

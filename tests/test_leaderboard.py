@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from corpus.errors import InputError
 from testbed import report
 from testbed.pages.leaderboard import list_entries, read_card, show_number, write_leaderboard
+from testbed.scorecard import ROWS
 from testbed.scores.card_format import FORMAT
-from tests.runs import complaint
+from testbed.suite import REFERENCES
+from tests.runs import ROOT, complaint
 
 HOSTILE = "</script><img src=x onerror=\"alert('ran')\">\u202e\u05d3"
 NUMBERS = st.floats(-9, 9) | st.none()
@@ -109,3 +111,17 @@ def test_numbers_that_are_missing_are_shown_as_such(value, low, high):
     text = show_number({"value": value, "low": low, "high": high})
     assert (text == "-") == (value is None)
     assert ("[" in text) == (None not in (value, low, high))
+
+
+def test_the_page_in_the_docs_is_of_the_frozen_suite():
+    """Its rows are those of the card, its control stands last, and both files are small."""
+    docs = ROOT / "docs"
+    content = json.loads((docs / "leaderboard.json").read_text(encoding="utf-8"))
+    assert (content["format"], content["suite"]) == (FORMAT, "v1")
+    assert [row["row"] for row in content["rows"]] == [row.name for row in ROWS]
+    names = [editor["name"] for editor in content["editors"]]
+    assert names[-1] == "random-target"
+    assert {*REFERENCES, "keyed"} < set(names)
+    page = (docs / "leaderboard.html").read_text(encoding="utf-8")
+    assert all(name in page for name in names)
+    assert max((docs / f"leaderboard.{kind}").stat().st_size for kind in ("html", "json")) <= 200_000
