@@ -51,17 +51,17 @@ def run_command(
     Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2. With --json
     standard output has one JSON object and nothing else, see `print_json`.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        # So far an interrupt ended the process at once (see testbed/__init__.py).
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     preset = ""
-    args = list(sys.argv[1:] if args is None else args)
-    output = print_json() if JSON in args else nullcontext()
-    args = [word for word in args if word != JSON]
-    # Library log lines would tear the progress display; errors still arrive as exceptions.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            # So far an interrupt ended the process at once (see testbed/__init__.py).
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        args = list(sys.argv[1:] if args is None else args)
+        output = print_json() if JSON in args else nullcontext()
+        args = [word for word in args if word != JSON]
+        # Library log lines would tear the progress display; errors still arrive as exceptions.
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
         default = None if isinstance(options, Mapping) else options()
         if isinstance(options, Mapping):
             preset, args = preset_of(options, args, hasattr(options[DEFAULT_PRESET], "editors"))

@@ -67,6 +67,7 @@ def spread(count, most):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_failure_at_any_call_ends_in_a_message_and_loses_nothing(
     name, request, tmp_path, capsys, monkeypatch
