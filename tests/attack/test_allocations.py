@@ -12,7 +12,7 @@ import pytest
 from tests.runs import ROOT
 
 ALLOCATIONS = int(os.environ.get("ALLOCATIONS", "20"))
-MOST = {"corpus": 400_000}
+MOST = {"corpus": 400_000, "verify": 200_000}
 """About as many as a command makes of the smallest run."""
 
 
