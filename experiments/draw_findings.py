@@ -136,20 +136,16 @@ def chart_negation() -> Chart:
 
 
 def chart_structures() -> Chart:
-    """Consequences followed by self-bayes and by tuned counting, structure by structure."""
-    found = read_estimates("2026-11-25-structures")
-    structures = tuple(dict.fromkeys(labels[0] for labels in found))
+    """Consequences followed where two subjects or more share the object, structure by structure."""
+    found = read_estimates("2026-11-25-structures-2")
+    series = {"keyed": "keyed", "counting, tuned": "keyed, tuned counting"}
     rows = {
-        name: {
-            words: found[name, editor, figure]
-            for words, editor in (("self-bayes", "self-bayes"), ("counting, tuned", "count-based, tuned"))
-            for figure in (FOLLOWS, OLD_FOLLOWS)
-            if (name, editor, figure) in found
-        }
-        for name in structures
+        name: {words: found[name, editor, FOLLOWS] for words, editor in series.items()}
+        for name in dict.fromkeys(labels[0] for labels in found)
+        if all((name, editor, FOLLOWS) in found for editor in series.values())
     }
     return Chart(
-        "self-bayes follows as counting does, but for skewed worlds and three causes", "followed", rows
+        "keyed updates as much as counting; where statements are draws, not always", "followed", rows
     )
 
 
