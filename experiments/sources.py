@@ -99,9 +99,10 @@ def _read_section(page: Path, title: str, text: str) -> Section:
 
 
 def list_pages() -> list[Path]:
-    """The README and all of docs/ but design.md, whose numbers are rules, and history.md, which is a log."""
-    others = {HOME / "docs" / name for name in ("design.md", "history.md")}
-    return [HOME / "README.md", *sorted(set((HOME / "docs").glob("**/*.md")) - others)]
+    """The README and all of docs/ but the design, whose numbers are rules, and history.md, which is a log."""
+    docs = HOME / "docs"
+    others = {docs / "design.md", docs / "history.md", *(docs / "design").glob("*.md")}
+    return [HOME / "README.md", *sorted(set(docs.glob("**/*.md")) - others)]
 
 
 def run_study(_: Settings) -> None:
