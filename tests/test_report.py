@@ -690,7 +690,8 @@ def test_the_long_table_has_every_estimate(page, editors):
         rows = list(csv.DictReader(file))
     assert {row["evaluation"] for row in rows} == {"hase"}
     head = "evaluation editor subset reader metric value low high cases clusters"
-    assert list(rows[0]) == head.split()
+    versions = [f"{what} version" for what in ("evaluation", "agent", "metric")]
+    assert list(rows[0]) == [*head.split(), *versions]
     listed = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
     assert len(listed) == len(rows)
     for name, editor in editors.items():
