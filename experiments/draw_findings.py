@@ -137,7 +137,7 @@ def chart_negation() -> Chart:
 
 def chart_structures() -> Chart:
     """Consequences followed where two subjects or more share the object, structure by structure."""
-    found = read_estimates("2026-11-25-structures-2")
+    found = read_estimates("2026-11-25-structures-2") | read_estimates("2026-11-25-structures-3")
     series = {"keyed": "keyed", "counting, tuned": "keyed, tuned counting"}
     rows = {
         name: {words: found[name, editor, FOLLOWS] for words, editor in series.items()}
@@ -145,7 +145,7 @@ def chart_structures() -> Chart:
         if all((name, editor, FOLLOWS) in found for editor in series.values())
     }
     return Chart(
-        "keyed updates as much as counting; where statements are draws, not always", "followed", rows
+        "keyed updates as counting does, but for names of many tokens and some facts", "followed", rows
     )
 
 
