@@ -262,6 +262,7 @@ def question_of(runs):
     return f"{graph.entities[graph.subject[0]]} {graph.relations[graph.relation[0]]}"
 
 
+@pytest.mark.slow
 def test_a_whole_run_made_again_is_the_same_and_a_forged_one_is_not(finished, tmp_path, capsys):
     """Forged so that every checksum fits: only who makes it again can tell."""
     runs = copied(finished, tmp_path)

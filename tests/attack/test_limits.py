@@ -82,7 +82,9 @@ def test_files_that_never_end_are_refused(what, name, tmp_path, capsys):
     assert time.perf_counter() - began < SECONDS
 
 
-@pytest.mark.parametrize("depth", [60, 400, 100_000])
+@pytest.mark.parametrize(
+    "depth", [60, *(pytest.param(n, marks=pytest.mark.slow) for n in (400, 100_000))], ids=str
+)
 def test_json_that_is_nested_without_end_is_damage(depth, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     for path in sorted(p for p in (runs / "x").rglob("*.json*") if "state" not in p.parts):
