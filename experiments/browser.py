@@ -9,7 +9,7 @@ import subprocess
 import time
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from corpus.errors import InputError
 
@@ -27,7 +27,7 @@ def find_browser() -> str | None:
 
 
 class Browser:
-    """One page; `console` collects what it complains of.
+    """One page; `console` collects what it complains of. It ends with the `with` that it stands in.
 
     Args:
         folder: where it keeps its profile.
@@ -54,6 +54,12 @@ class Browser:
         self._session = self._send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "Performance"):
             self._send(f"{domain}.enable")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         """End it."""

@@ -15,13 +15,12 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 
-from corpus.files import staged_file
 from experiments.command import launch_module
 from experiments.record import RECORDS
 from experiments.tidy import FIGURES, read_figures
 from testbed.console import say
 from testbed.evaluations.hase.metrics import FOLLOWS
-from testbed.pages.charts import interval_halves, picture_style
+from testbed.pages.charts import interval_halves, picture_style, save_figure
 from testbed.pages.inks import AGENT, GRID, LATER, MODEL, QUIET
 from testbed.scores.statistics import Estimate
 
@@ -162,7 +161,7 @@ CHARTS: dict[str, Callable[[], Chart]] = {
 def draw_chart(chart: Chart, path: Path) -> None:
     """Write a chart as SVG: the same bytes for the same figures."""
     series = list(dict.fromkeys(words for row in chart.rows.values() for words in row))
-    with picture_style(**{"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
+    with picture_style():
         figure, axis = plt.subplots(figsize=(6.4, 1.2 + 0.3 * len(chart.rows)), layout="constrained")
         for i, words in enumerate(series):
             at = [
@@ -181,9 +180,7 @@ def draw_chart(chart: Chart, path: Path) -> None:
         axis.grid(axis="x", color=GRID, lw=0.6)
         figure.suptitle(chart.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
         figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=len(series))
-        with staged_file(path) as aside:
-            figure.savefig(aside, format="svg", metadata={"Date": None})
-        plt.close(figure)
+        save_figure(figure, path)
 
 
 def run_study(settings: Settings) -> None:

@@ -60,23 +60,19 @@ def run_study(settings: Settings) -> None:
         raise InputError(f"{folder} has no report with an explorer; run: python -m testbed.report")
     is_usual = settings.widths == (WIDTH,) and not settings.dark
     settings.to.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(Path(profile))
-        try:
-            for width in settings.widths:
-                for dark in (False, True)[: 1 + settings.dark]:
-                    browser.resize(width, HEIGHT, dark)
-                    for name in IN_DOCS if is_usual else PAGES:
-                        place, until = PAGES[name]
-                        browser.open(f"{folder.as_uri()}/{place}", until)
-                        stem = name if is_usual else f"{name}-{width}{'-dark' * dark}"
-                        with staged_file(settings.to / f"{stem}.png") as aside:
-                            aside.write_bytes(browser.photograph())
-                        say(str(settings.to / f"{stem}.png"))
-            if browser.console:
-                raise InputError(f"the pages complain: {browser.console}")
-        finally:
-            browser.stop()
+    with tempfile.TemporaryDirectory() as profile, Browser(Path(profile)) as browser:
+        for width in settings.widths:
+            for dark in (False, True)[: 1 + settings.dark]:
+                browser.resize(width, HEIGHT, dark)
+                for name in IN_DOCS if is_usual else PAGES:
+                    place, until = PAGES[name]
+                    browser.open(f"{folder.as_uri()}/{place}", until)
+                    stem = name if is_usual else f"{name}-{width}{'-dark' * dark}"
+                    with staged_file(settings.to / f"{stem}.png") as aside:
+                        aside.write_bytes(browser.photograph())
+                    say(str(settings.to / f"{stem}.png"))
+        if browser.console:
+            raise InputError(f"the pages complain: {browser.console}")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,11 @@ from testbed.console import say
 
 DOCS = Path(__file__).parents[1] / "docs"
 STYLE = """
-body { font: 10.5pt/1.45 Georgia, "DejaVu Serif", serif; }
+@page { size: A4; margin: 2.4cm 2.6cm; }
+body { margin: 0; font: 11pt/1.5 Georgia, "DejaVu Serif", serif; }
 h1 { font-size: 19pt; line-height: 1.2; } h2 { font-size: 13pt; margin-top: 1.4em; break-after: avoid; }
 p, li { text-align: justify; hyphens: auto; }
-img { display: block; margin: 0 auto; max-width: 88%; max-height: 8cm; break-inside: avoid; }
+img { display: block; margin: 0 auto; max-width: 88%; max-height: 13cm; break-inside: avoid; }
 a { color: inherit; text-decoration: none; } code { font-size: .88em; }
 """
 
@@ -54,12 +55,9 @@ def run_study(settings: Settings) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         page.write_text(write_page(DOCS / "report.md"), encoding="utf-8")
-        browser = Browser(Path(folder) / "profile")
-        try:
+        with Browser(Path(folder) / "profile") as browser:
             browser.open(page.as_uri(), "document.readyState === 'complete'")
             printed = browser.print_page()
-        finally:
-            browser.stop()
     settings.to.parent.mkdir(parents=True, exist_ok=True)
     with staged_file(settings.to) as aside:
         aside.write_bytes(printed)

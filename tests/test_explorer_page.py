@@ -56,10 +56,9 @@ def report(built, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("browser"))
-    browser.resize(1280, 800)
-    yield browser
-    browser.stop()
+    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+        browser.resize(1280, 800)
+        yield browser
 
 
 @pytest.fixture(autouse=True)

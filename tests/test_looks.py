@@ -120,9 +120,8 @@ WIDE = "document.documentElement.scrollWidth"
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("browser"))
-    yield browser
-    browser.stop()
+    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
 @pytest.fixture
