@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -13,8 +13,8 @@ from corpus.files import advise_remake
 Holder = TypeVar("Holder")
 
 
-def save_arrays(holder: Any, path: Path) -> None:
-    """Write a dataclass of arrays as one .npz file."""
+def save_arrays(holder: Any, path: Path | IO[bytes]) -> None:
+    """Write a dataclass of arrays as one .npz file, or into an open one."""
     np.savez(path, **{f.name: getattr(holder, f.name) for f in fields(holder)})
 
 

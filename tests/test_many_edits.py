@@ -25,9 +25,8 @@ from experiments.studies.many_edits import (
     LATER,
     LATEST,
     OTHERS,
-    Followed,
     Settings,
-    cause_of_facts,
+    WorldAnswers,
     fit_half_life,
     method_of,
     metrics_at,
@@ -52,16 +51,16 @@ def test_the_latest_requests_are_those_that_no_later_one_replaces(facts, data):
 
 
 @pytest.fixture(scope="module")
-def known(built):
+def stream_case(built):
     """World, agent, requests and what the agent makes of them."""
     world = load_world(Run(built, "x"))
     stream = draw_stream(world, EDITS, 3)
     return world, stream, follow_agent(paper_agent(world), world, stream, MARKS)
 
 
-def test_a_cause_is_of_the_same_subject_and_of_the_relation_upstream(known):
-    graph = known[0].graph
-    for fact, cause in enumerate(cause_of_facts(known[0]).tolist()):
+def test_a_cause_is_of_the_same_subject_and_of_the_relation_upstream(stream_case):
+    graph = stream_case[0].graph
+    for fact, cause in enumerate(graph.upstream_fact.tolist()):
         if cause >= 0:
             assert graph.subject[cause] == graph.subject[fact]
             assert graph.relation[cause] == graph.upstream[graph.relation[fact]]
@@ -70,8 +69,8 @@ def test_a_cause_is_of_the_same_subject_and_of_the_relation_upstream(known):
             assert graph.upstream[graph.relation[fact]] not in known_relations
 
 
-def test_requests_contradict_and_spare_whole_subjects(known):
-    world, stream, _ = known
+def test_requests_contradict_and_spare_whole_subjects(stream_case):
+    world, stream, _ = stream_case
     assert (stream.objects != world.generative.truth[stream.facts]).all()
     assert not stream.spared[stream.facts].any()
     assert stream.spared.any()
@@ -82,16 +81,16 @@ def test_requests_contradict_and_spare_whole_subjects(known):
     np.testing.assert_array_equal(again.objects, stream.objects)
 
 
-def test_the_agent_makes_every_edit_in_its_order(known):
+def test_the_agent_makes_every_edit_in_its_order(stream_case):
     """Against one edit after another and one question after another; of all subjects, and of each alone."""
-    world, stream, followed = known
+    world, stream, followed = stream_case
     graph, fresh = world.graph, paper_agent(world)
 
     def answers_of(agent, facts):
         pairs = zip(graph.subject[facts].tolist(), graph.relation[facts].tolist(), strict=True)
         return [agent.predict(s, r).mode() for s, r in pairs]
 
-    def told(agent, which):
+    def make_edits(agent, which):
         for fact, obj in zip(stream.facts[which].tolist(), stream.objects[which].tolist(), strict=True):
             s, r = int(graph.subject[fact]), int(graph.relation[fact])
             agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
@@ -100,35 +99,35 @@ def test_the_agent_makes_every_edit_in_its_order(known):
 
     every = np.arange(len(graph))
     assert followed.before.tolist() == answers_of(fresh, every)
-    assert followed.answers_of_all[-1].tolist() == answers_of(told(fresh, np.arange(EDITS)), every)
+    assert followed.answers_of_all[-1].tolist() == answers_of(make_edits(fresh, np.arange(EDITS)), every)
     subjects = graph.subject[stream.facts]
     for subject in np.unique(graph.subject).tolist():
         own, facts = np.flatnonzero(subjects == subject), np.flatnonzero(graph.subject == subject)
-        assert followed.answers[-1][facts].tolist() == answers_of(told(fresh, own), facts)
+        assert followed.answers[-1][facts].tolist() == answers_of(make_edits(fresh, own), facts)
     assert followed.moved[-1].any()
     assert not (followed.moved[-1] & (followed.answers[-1] == followed.before)).any()
     assert not followed.moved[-1][~np.isin(graph.subject, subjects)].any()
 
 
-def pretend(known, answers, **changes):
+def pretend(stream_case, answers, **changes):
     """An editor after which the model answers so, and which knew what the agent knew."""
-    world, _, agent = known
+    world, _, agent = stream_case
     facts = len(world.graph)
     model = ModelAnswers(
         np.ones(EDITS, bool), agent.before, np.array([agent.before, answers]), np.zeros(facts),
         np.zeros((2, facts)), np.ones(2), np.ones(2, int), answers, np.array(1.0), np.array(1.0),
     )  # fmt: skip
-    return Followed(*known, replace(model, **changes))
+    return WorldAnswers(*stream_case, replace(model, **changes))
 
 
-def test_who_answers_as_the_agent_is_perfect_and_who_changes_nothing_is_not(known):
-    _, stream, agent = known
-    perfect = metrics_at(pretend(known, agent.answers[-1]), EDITS, 1)
+def test_who_answers_as_the_agent_is_perfect_and_who_changes_nothing_is_not(stream_case):
+    _, stream, agent = stream_case
+    perfect = metrics_at(pretend(stream_case, agent.answers[-1]), EDITS, 1)
     values = {name: metric.value() for name, metric in perfect.items()}
     for name in (AT_ONCE, LATEST, LATER, OTHERS):
         assert values[name] == 1, name
     assert values[CHANGED] == 0
-    nothing = metrics_at(pretend(known, agent.before), EDITS, 1)
+    nothing = metrics_at(pretend(stream_case, agent.before), EDITS, 1)
     assert nothing[LATEST].value() == 0
     assert nothing[OTHERS].value() == 1
     if nothing[FOLLOWS].denominator.any():
@@ -137,10 +136,10 @@ def test_who_answers_as_the_agent_is_perfect_and_who_changes_nothing_is_not(know
     assert nothing[LATEST].denominator.sum() <= len(np.unique(stream.facts))
 
 
-def test_what_follows_is_supported_and_was_not_requested(known):
-    world, stream, agent = known
-    metrics = metrics_at(pretend(known, agent.answers[-1]), EDITS, 1)
-    cause, latest = cause_of_facts(world), stream.latest(EDITS)
+def test_what_follows_is_supported_and_was_not_requested(stream_case):
+    world, stream, agent = stream_case
+    metrics = metrics_at(pretend(stream_case, agent.answers[-1]), EDITS, 1)
+    cause, latest = world.graph.upstream_fact, stream.latest(EDITS)
     wanted = dict(zip(stream.facts[latest].tolist(), stream.objects[latest].tolist(), strict=True))
     support = support_of(world)
     for fact in np.flatnonzero(metrics[FOLLOWS].denominator):

@@ -25,6 +25,7 @@ import numpy as np
 
 from bayes.interface import EditRequest
 from corpus.arrays import load_arrays, save_arrays
+from corpus.files import staged_file
 from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
@@ -156,8 +157,9 @@ def file_agent(options: Settings, run: Run) -> None:
     if not path.exists():
         world = load_world(run)
         stream = draw_stream(world, options.edits, world_seed(run))
-        path.parent.mkdir(exist_ok=True)
-        write_whole(follow_agent(paper_agent(world), world, stream, options.marks), path)
+        answers = follow_agent(paper_agent(world), world, stream, options.marks)
+        with staged_file(path) as aside, aside.open("wb") as file:
+            save_arrays(answers, file)
 
 
 def file_editor(options: Settings, run: Run, name: str) -> None:
@@ -176,14 +178,8 @@ def file_editor(options: Settings, run: Run, name: str) -> None:
             method.editor, model, world, state, stream, options.marks, seed, options.later,
             time.perf_counter, advance,
         )  # fmt: skip
-    write_whole(answers, path)
-
-
-def write_whole(holder: Any, path: Path) -> None:
-    """Arrays into a file that is there whole or not at all."""
-    aside = path.with_suffix(".part.npz")
-    save_arrays(holder, aside)
-    aside.replace(path)
+    with staged_file(path) as aside, aside.open("wb") as file:
+        save_arrays(answers, file)
 
 
 def cases_of(world: World, stream: Stream) -> list[Case]:
@@ -195,7 +191,7 @@ def cases_of(world: World, stream: Stream) -> list[Case]:
     ]
 
 
-class Followed(NamedTuple):
+class WorldAnswers(NamedTuple):
     """One world's requests, and what the agent and an editor made of them."""
 
     world: World
@@ -204,16 +200,18 @@ class Followed(NamedTuple):
     model: ModelAnswers
 
 
-def read_world_answers(options: Settings, run: Run, name: str) -> Followed:
+def read_world_answers(options: Settings, run: Run, name: str) -> WorldAnswers:
     """What lies in the files of a world."""
     world = load_world(run)
     stream = draw_stream(world, options.edits, world_seed(run))
     agent = load_arrays(AgentAnswers, file_of(options, run, "agent, each subject"))
     identity = method_identity(method_of(run, name, world))
-    return Followed(world, stream, agent, load_arrays(ModelAnswers, file_of(options, run, name, identity)))
+    return WorldAnswers(
+        world, stream, agent, load_arrays(ModelAnswers, file_of(options, run, name, identity))
+    )
 
 
-def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
+def metrics_at(one: WorldAnswers, mark: int, number: int) -> dict[str, Metric]:
     """Metrics of one world after `mark` edits, the `number`-th mark; a row a fact.
 
     followed: of facts that no request is about and whose answer of the agent has moved, where the latest
@@ -227,7 +225,7 @@ def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
     requested[stream.facts[latest]], wanted[stream.facts[latest]] = True, stream.objects[latest]
     now, moved, gold = model.answers[number], agent.moved[number], agent.answers[number]
     keeps = requested & (gold == wanted)
-    cause = cause_of_facts(world)
+    cause = graph.upstream_fact
     support = support_of(world)[graph.relation[cause], np.maximum(wanted[cause], 0)]
     follows = ~requested & moved & (cause >= 0) & requested[cause] & (support >= SUPPORTED)
     stated = np.isin(np.arange(facts), world.stated_facts)
@@ -252,15 +250,7 @@ def metrics_at(one: Followed, mark: int, number: int) -> dict[str, Metric]:
     return metrics
 
 
-def cause_of_facts(world: World) -> np.ndarray:
-    """int[F]: the fact of the same subject on which each depends; -1 where there is none."""
-    graph = world.graph
-    upstream = graph.upstream[graph.relation]
-    cause = graph.find(graph.subject, np.maximum(upstream, 0))
-    return np.where(upstream >= 0, cause, -1)
-
-
-def estimate_at(worlds: Sequence[Followed], mark: int, number: int) -> dict[str, Estimate]:
+def estimate_at(worlds: Sequence[WorldAnswers], mark: int, number: int) -> dict[str, Estimate]:
     """The metrics of worlds pooled; facts of one subject, and of one world, depend on each other."""
     found = [metrics_at(one, mark, number) for one in worlds]
     pooled = {name: pool_metrics([metrics[name] for metrics in found]) for name in found[0]}
@@ -292,7 +282,7 @@ class HalfLife(NamedTuple):
     requests: int
 
 
-def half_life(worlds: Sequence[Followed]) -> HalfLife:
+def half_life(worlds: Sequence[WorldAnswers]) -> HalfLife:
     """How fast latest requests are lost with the edits behind them: a probability of 2^(-age/h) to be kept.
 
     Of requests that were answered at once, and which the agent keeps.
@@ -301,7 +291,7 @@ def half_life(worlds: Sequence[Followed]) -> HalfLife:
     return fit_half_life(np.concatenate(age), np.concatenate(kept))
 
 
-def ages_of(one: Followed) -> tuple[np.ndarray, np.ndarray]:
+def ages_of(one: WorldAnswers) -> tuple[np.ndarray, np.ndarray]:
     """Edits behind each latest request, and whether it is still answered at the end."""
     size = len(one.stream.facts)
     latest = one.stream.latest(size)
@@ -325,7 +315,7 @@ def fit_half_life(age: np.ndarray, kept: np.ndarray) -> HalfLife:
     return HalfLife(best, float(inside[0]), float(inside[-1]), int(there.sum()))
 
 
-def bits_per_number(worlds: Sequence[Followed]) -> float:
+def bits_per_number(worlds: Sequence[WorldAnswers]) -> float:
     """Bits of the latest requests that are kept, for each number that is stored.
 
     A request says which of the objects of its relation it is.
