@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
+from experiments.recorded import find_claims
 from experiments.tidy import ESTIMATE, Figure, nest_figures
 from testbed.evaluations.hase.metrics import FOLLOWS, RATIO
 from testbed.pages.charts import (
@@ -31,8 +32,6 @@ SECTIONS = re.compile(
 """Tables of a report that are drawn."""
 NO_ESTIMATES = ("cases (", "smallest detectable")
 """Rows of a report's tables that are about the others."""
-HALF = re.compile(r"± ?([\d.]+)")
-ENDS = re.compile(r"\[(-?[\d.]+), (-?[\d.]+)\]")
 SUPPORT = "support "
 BY_SUPPORT = {FOLLOWS: "support", "answer s1r2, must change": "support", RATIO: "propagation"}
 """Metrics that are drawn by how many subjects share the new object, and the pictures' names; older records
@@ -122,10 +121,8 @@ def estimates_by_figure(rows: Iterable[Figure]) -> Estimates:
 def estimate_of(figure: Figure) -> Estimate:
     """A figure with its interval, of a printed one value and half; nan where there is none."""
     value, low, high = (math.nan if x is None else x for x in (figure.value, figure.low, figure.high))
-    if half := HALF.search(figure.text or ""):
-        low, high = value - float(half[1]), value + float(half[1])
-    elif ends := ENDS.search(figure.text or ""):
-        low, high = float(ends[1]), float(ends[2])
+    for claim in find_claims(figure.text or "")[:1]:
+        low, high = claim.bounds()
     return Estimate(value, low, high, figure.cases or 0)
 
 

@@ -39,6 +39,13 @@ class Claim(NamedTuple):
     half: str | None
     ends: tuple[str, str] | None
 
+    def bounds(self) -> tuple[float, float]:
+        """Both ends of the interval."""
+        if self.ends:
+            return float(self.ends[0]), float(self.ends[1])
+        value, half = float(self.value), float(self.half or 0)
+        return value - half, value + half
+
 
 def find_claims(text: str) -> list[Claim]:
     """Every number with an interval in a text, but in code and in paragraphs that say "no record"."""
@@ -65,9 +72,7 @@ def load_estimates(record: str) -> np.ndarray:
 
 def _read_cells(cells: Iterable[str]) -> Iterator[Row]:
     for claim in (claim for cell in cells for claim in find_claims(cell)):
-        value, half = float(claim.value), float(claim.half or 0)
-        low, high = map(float, claim.ends) if claim.ends else (value - half, value + half)
-        yield value, low, high
+        yield float(claim.value), *claim.bounds()
 
 
 def _read_lists(listed: Table) -> Iterator[Row]:
