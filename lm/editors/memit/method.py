@@ -47,7 +47,7 @@ class Preparation(NamedTuple):
     Attributes:
         memory: what the corpus says of the layers.
         projection: float32[n, F, F] onto what the corpus hardly uses; [n, 0, 0] where nobody asks.
-        practice: sums over practice edits; zeros where nobody asks.
+        practice: sums over practice edits; of no layers where nobody asks.
     """
 
     memory: Memory
@@ -65,13 +65,18 @@ class Memit:
         """The second moments of the layers' keys, and what the switches need."""
         config, layers = self.config, self._edited_layers(model.config)
         memory = measure_memory(model, corpus_sample, layers, config.contexts, config.shrink)
-        projection, practice = jnp.zeros((len(layers), 0, 0)), empty_ledger(model.config, len(layers))
+        projection, practice = jnp.zeros((len(layers), 0, 0)), empty_ledger(model.config, 0)
         if config.null_space:
             projection = jnp.stack([null_space(x, config.null_below, config.shrink) for x in memory.moment])
         if config.normalise:
             requests = jax.tree.map(lambda x: x[: config.warm_up], corpus_sample.practice)
-            ledgers = jax.jit(lambda some: jax.lax.map(lambda one: self._practise(model, memory, one), some))
-            practice = jax.tree.map(lambda x: x.sum(axis=0), ledgers(requests))
+
+            def add_practice(total: Ledger, one: Request) -> tuple[Ledger, None]:
+                return jax.tree.map(jnp.add, total, self._practise(model, memory, one)), None
+
+            # One sum at a time: a ledger holds a square matrix for every layer.
+            start = empty_ledger(model.config, len(layers))
+            practice, _ = jax.jit(lambda some: jax.lax.scan(add_practice, start, some))(requests)
         return Preparation(memory, projection, practice)
 
     def edit(
