@@ -74,6 +74,13 @@ def blank_pictures(monkeypatch):
     monkeypatch.setattr(Figure, "savefig", write_blank)
 
 
+@pytest.fixture(scope="module")
+def double():
+    """Double precision, since Adam's first steps turn the sign of a rounding error into a step."""
+    with jax.enable_x64(True):
+        yield
+
+
 @pytest.fixture(scope="session")
 def world():
     """A small built-in world with its sentences."""

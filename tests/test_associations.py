@@ -29,12 +29,6 @@ THREE = MemitConfig(depth=2 / 3, spread=0.75, contexts=CONTEXTS, steps=3, rate=0
 
 
 @pytest.fixture(scope="module")
-def double():
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(scope="module")
 def setup(world, double):
     words = spelt_world(world)
     model = doubled(random_model(words.tokenizer.vocabulary, FOUR))

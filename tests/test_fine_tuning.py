@@ -25,13 +25,6 @@ SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def double():
-    # In double precision, since Adam's first steps turn the sign of a rounding error into a step.
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(scope="module")
 def setup(world, double):
     words = spelt(world)
     return doubled(random_model(words.tokenizer.vocabulary)), at(some_requests(words, 2), 0)

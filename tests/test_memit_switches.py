@@ -40,12 +40,6 @@ SHOWN = [
 
 
 @pytest.fixture(scope="module")
-def double():
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(scope="module")
 def setup(world, double):
     words = spelt_world(world)
     model = doubled(random_model(words.tokenizer.vocabulary, FOUR))
@@ -55,7 +49,7 @@ def setup(world, double):
     return model, CorpusSample(some_text(words, 11), practice, None), pairs
 
 
-def prepared(config, model, sample):
+def prepare(config, model, sample):
     editor = Memit(config)
     return editor, editor.prepare(model, sample)
 
@@ -133,7 +127,7 @@ def transcribe(config, model, sample, memory, requests):
 def test_every_switch_is_its_equation(setup, switches):
     model, sample, pairs = setup
     config = replace(TWO, **switches)
-    editor, state = prepared(config, model, sample)
+    editor, state = prepare(config, model, sample)
     requests = [at(pairs, n) for n in range(EDITS)]
     expected = transcribe(config, model, sample, state.memory, requests)
     edit = jax.jit(editor.edit)
@@ -151,7 +145,7 @@ def test_every_switch_is_its_equation(setup, switches):
 def test_independent_edits_leave_nothing_to_each_other(setup):
     """The same edit before and after others, and beside them; in a sequence it is another one."""
     model, sample, pairs = setup
-    editor, state = prepared(replace(TWO, accumulate=True, normalise=True), model, sample)
+    editor, state = prepare(replace(TWO, accumulate=True, normalise=True), model, sample)
     edit = jax.jit(editor.edit)
 
     def change_of(model, n):
@@ -168,7 +162,7 @@ def test_independent_edits_leave_nothing_to_each_other(setup):
 
 def test_a_ledger_changes_no_answer_and_has_no_strength(setup):
     model, sample, pairs = setup
-    editor, state = prepared(replace(TWO, accumulate=True), model, sample)
+    editor, state = prepare(replace(TWO, accumulate=True), model, sample)
     delta = jax.jit(editor.edit)(model, state, at(pairs, 0), jax.random.key(0))[0]
     assert has_dial(delta)
     assert not has_dial({"ledger": delta["ledger"]})

@@ -40,7 +40,7 @@ class Disk:
         self.moments.append((dict(self.certain), read_tree(self.root)))
 
     @contextmanager
-    def watched(self, monkeypatch):
+    def watch(self, monkeypatch):
         fsync, replace = os.fsync, os.replace
 
         def sync(handle):
@@ -109,7 +109,7 @@ def test_a_folder_is_whole_or_absent(tmp_path, monkeypatch):
     root = tmp_path / "root"
     root.mkdir()
     disk = Disk(root)
-    with disk.watched(monkeypatch):
+    with disk.watch(monkeypatch):
         write_folder(root)
     whole, seen = contents(root / "corpus"), {True: 0, False: 0}
     for path in lost_disks(disk, tmp_path):
@@ -133,7 +133,7 @@ def test_a_file_is_the_old_one_or_the_new_one(write, tmp_path, monkeypatch):
     write(root / "config.json", {"step": 1})
     old = (root / "config.json").read_bytes()
     disk = Disk(root)
-    with disk.watched(monkeypatch):
+    with disk.watch(monkeypatch):
         write(root / "config.json", {"step": 2})
     new, seen = (root / "config.json").read_bytes(), set()
     for path in lost_disks(disk, tmp_path):
@@ -146,7 +146,7 @@ def test_checksums_come_after_what_they_are_of(tmp_path, monkeypatch):
     root = tmp_path / "root"
     (root / "edits").mkdir(parents=True)
     disk = Disk(root)
-    with disk.watched(monkeypatch):
+    with disk.watch(monkeypatch):
         for name in ("cases", "choices"):
             with staged_file(root / "edits" / name) as aside:
                 aside.write_bytes(name.encode() * 9)

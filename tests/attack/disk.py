@@ -56,7 +56,7 @@ def failing_disk(folder, fails=0, error=errno.EIO):
     real = {name: getattr(pq, name) for name in ARROW}
     fsync = os.fsync
 
-    def counted(name):
+    def count_calls(name):
         def call(*args, **options):
             path = args[1] if name == "write_table" else args[0]
             disk.call(name, path)
@@ -71,7 +71,7 @@ def failing_disk(folder, fails=0, error=errno.EIO):
     _disks.append(disk)
     os.fsync = sync
     for name in ARROW:
-        setattr(pq, name, counted(name))
+        setattr(pq, name, count_calls(name))
     try:
         yield disk
     finally:
