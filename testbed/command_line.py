@@ -12,6 +12,7 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
+import docstring_parser
 import tyro
 
 from testbed.presets import DEFAULT_PRESET
@@ -78,7 +79,8 @@ def parse_options(default: Options, prog: str, description: str, args: Sequence[
         "config": CONFIG,
     }
     if HELP & set(args):
-        return tyro.cli(kind, **arguments)
+        with _joined_descriptions():
+            return tyro.cli(kind, **arguments)
     errors = io.StringIO()
     try:
         with redirect_stderr(errors), _terminal_width(WIDE):
@@ -167,6 +169,24 @@ def _name_options(line: str, default: Any) -> str:
         option = f"--{prefix}{name.replace('_', '-')}"
         text = re.sub(rf"(?<![\w.-])(?:{name}|{name.replace('_', '-')})(?![\w-])", option, text)
     return text
+
+
+@contextmanager
+def _joined_descriptions() -> Iterator[None]:
+    """Each option's description as one paragraph; tyro keeps the line breaks of indented docstrings."""
+    parse = docstring_parser.parse_from_object
+
+    def parse_joined(*described: Any) -> docstring_parser.Docstring:
+        found = parse(*described)
+        for part in found.params:
+            part.description = " ".join((part.description or "").split())
+        return found
+
+    docstring_parser.parse_from_object = parse_joined
+    try:
+        yield
+    finally:
+        docstring_parser.parse_from_object = parse
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import jax
@@ -503,6 +504,19 @@ def processor_seconds(*arguments):
     done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime, done.stdout
+
+
+def test_help_breaks_lines_only_where_they_are_full(monkeypatch, capsys):
+    """Descriptions are wrapped in the source; help wraps them once, not twice."""
+    monkeypatch.setenv("COLUMNS", "110")
+    with pytest.raises(SystemExit):
+        edit.main(["--help"])
+    lines = [line.strip("│").rstrip() for line in capsys.readouterr().out.splitlines()]
+    description = re.compile(r" {20,}\S")
+    pairs = [(a, b) for a, b in pairwise(lines) if description.match(a) and description.match(b)]
+    assert len(pairs) > 10
+    for first, second in pairs:
+        assert len(first) + 1 + len(second.split()[0]) > 105, (first, second)
 
 
 @pytest.mark.parametrize(
