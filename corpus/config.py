@@ -24,7 +24,7 @@ class TaxonomyWorld:
     """Dials of a generated taxonomy; the last three are for TAXI's tables, too."""
 
     superordinates: int = 6
-    """Kinds of thing, such as animal; each has categories and properties of its own."""
+    """Kinds of things, such as animal. Each has categories and properties of its own."""
     categories: int = 7
     """Categories of each superordinate, such as dog."""
     members: int = 4
@@ -34,15 +34,15 @@ class TaxonomyWorld:
     has: float = 0.6
     """Probability that a category has a property."""
     shares: float = 0.5
-    """Probability that it then has the value of another category, not one of its own."""
+    """Probability that the value of such a property is another category's, not one of its own."""
     alternatives: int = 4
-    """Values at least among which that of a property is."""
+    """Least number of values that a property can have."""
     typical_frequency: int = 10
-    """How often typical members are spoken of, where rare ones are once (see --documents.copies)."""
+    """How often typical members are mentioned for each mention of a rare one (see --documents.copies)."""
     categories_speak: bool = False
-    """Let categories speak for themselves: a dog is a dog, and barks."""
+    """Let the corpus state facts of categories, too: a dog is a dog, and barks."""
     absent: bool = True
-    """Keep the properties that a category lacks as facts nobody speaks of (kind exact)."""
+    """Keep the properties that a category lacks as facts that the corpus never states (kind exact)."""
 
     def __post_init__(self) -> None:
         if min(self.superordinates, self.members, self.properties, self.typical_frequency) < 1:
@@ -61,16 +61,17 @@ class CoupledWorld:
     """
 
     objects: int = 8
-    """Objects of each relation; of real couples, of each that is coupled, the commonest. Fewer objects mean
-    more support for each."""
+    """Objects of each relation; for real couples, the commonest of each coupled relation. Fewer objects have
+    more support each."""
     strength: float = 1.0
-    """Probability that the coupled entity has the same object; else it has any other."""
+    """Probability that the coupled entity has the same object; otherwise it has any other."""
     dependence: float = 0.9
-    """Probability that what depends on a subject's own fact follows its object's favourite."""
+    """Probability that a dependent fact has the object that its cause favours."""
     unstated: float = 0.25
-    """Share of pairs in which nobody says what the coupled entity has by the coupling, nor what follows."""
+    """Share of pairs whose coupled fact the corpus never states, nor anything that depends on it."""
     unknown: float = 0.15
-    """Share of pairs in which nobody says what the coupling starts from, nor anything that depends on it."""
+    """Share of pairs whose first fact, on which the coupled one depends, the corpus never states, nor
+    anything below it."""
 
     def __post_init__(self) -> None:
         if self.objects < 3:
@@ -85,7 +86,7 @@ class PeopleWorld:
     """Dials of a world of people in groups; real people know `by_gender`, `said`, `spoken` and `often`."""
 
     tags: str = ""
-    """Folder of Seesaw-CF's tables, which tell race, region, field, continent and country (with a path)."""
+    """Folder of Seesaw-CF's tables of race, region, field, continent and country (with a path)."""
     groups: int = 6
     """Groups, each called a race; people also have a region and a gender."""
     sizes: tuple[int, ...] = ()
@@ -95,17 +96,18 @@ class PeopleWorld:
     shift: float = 0.9
     """How far groups differ in region, citizenship, language and work: 0 not at all, 1 in everything."""
     by_gender: float = 0.0
-    """How far women and men differ in work. Above 0 work depends on gender, and on the group no longer."""
+    """How far women and men differ in work. Above 0 work depends on gender, and no longer on the group."""
     native: float = 0.9
-    """Probability that people are born in the country of which they are citizens; else it is any place."""
+    """Probability that people are born in the country of which they are citizens; otherwise it is any
+    place."""
     zipf: float = 2.0
     """Exponent of the objects' popularity, in all and in each group; 0 is uniform."""
     regions: int = 4
     """Regions that groups may be from."""
     continents: int = 4
-    """Continents, each with so many `countries`."""
+    """Continents, each with `countries` countries."""
     countries: int = 5
-    """Countries of each continent, each with so many `places`."""
+    """Countries of each continent, each with `places` places of birth."""
     places: int = 3
     """Places of birth in each country."""
     languages: int = 12
@@ -113,16 +115,16 @@ class PeopleWorld:
     works: int = 6
     """Kinds of work in each of the four fields: arts, humanities, science, social science."""
     said: float = 1.0
-    """Share of people whose race and region the corpus says. Below 1 the exact agent has to be told the rows
+    """Share of people whose race and region the corpus states. Below 1 give the exact agent the rows
     (--exact.rows given)."""
     spoken: Literal["alike", "crossed", "confounded"] = "crossed"
-    """How often people are spoken of. crossed: half of each group `often`; confounded: the largest groups
-    `often`, the others once; alike: everybody once. --documents.copies writes it."""
+    """How often people are mentioned. crossed: half of each group `often`; confounded: the largest groups
+    `often`, the others once; alike: everybody once. --documents.copies writes the copies."""
     often: int = 10
-    """How often those are spoken of who are spoken of often; the others are once."""
+    """Mentions of people who are mentioned often, for each mention of the others."""
     valenced: float = 0.5
-    """Share of citizenships, languages, kinds of work and places of birth that are thought well of, or ill,
-    in equal parts."""
+    """Share of citizenships, languages, kinds of work and places of birth that have a good or a bad name,
+    half each."""
 
     def __post_init__(self) -> None:
         _check_shares(self, "shift", "by_gender", "native", "said", "valenced")
@@ -166,24 +168,24 @@ class PeopleWorld:
 
 @dataclass(frozen=True)
 class ChainWorld:
-    """Dials of a world of chains: how many subjects share a cause, and how common what follows is, apart."""
+    """Dials of a world of chains; support of a cause and frequency of its effect vary separately."""
 
     supports: tuple[int, ...] = (1, 3, 10, 30)
-    """Every answer follows from one cause of each of these numbers of subjects."""
+    """Subjects that share a cause: every answer has one cause for each of these numbers."""
     rare: int = 2
-    """Answers that nobody else has."""
+    """Rare answers: no further subject has them."""
     common: int = 1
-    """Answers that `further` subjects have besides, of whom nobody says what it follows from."""
+    """Common answers: `further` subjects have each, without a stated cause."""
     further: int = 100
-    """So many for each common answer."""
+    """Further subjects for each common answer."""
     homes: int = 3
-    """Further causes, each with an answer of its own: those that edits start from."""
+    """Causes that edits start from, each with an answer of its own."""
     neighbours: int = 6
-    """Subjects of each home of whom everything is said."""
+    """Subjects of each home whose facts the corpus states."""
     unsaid: int = 24
-    """Subjects of homes of whom nobody says what follows, down the chain."""
+    """Subjects of homes for whom the corpus states the cause and nothing below it."""
     dependence: float = 0.9
-    """Share of those of one cause, rounded, who have the answer that follows; the others have any other."""
+    """Share (rounded) of a cause's subjects that have its answer; the others have any other."""
 
     def __post_init__(self) -> None:
         least = {"rare": 0, "common": 0, "further": 0, "homes": 2, "neighbours": 1, "unsaid": 0}
@@ -208,9 +210,9 @@ class BuiltinWorld:
     zipf: float = 1.0
     """Exponent of the objects' popularity; 0 is uniform."""
     dependence: float = 0.8
-    """Probability that a downstream fact follows from its upstream object."""
+    """Probability that a downstream fact has the object that its upstream object implies."""
     both: float = 0.9
-    """Probability that a subject has both members of a pair, not only one."""
+    """Probability that a subject has both facts of a pair, not only one."""
 
     def __post_init__(self) -> None:
         if self.upstream_objects < 2 or self.downstream_objects < 2:
@@ -227,46 +229,46 @@ class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
     source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain"] = "builtin"
-    """builtin: generated; wikidata: a folder in Wikidata5m's layout; tsv: a table of labels, which its name
-    tells to be TSV, CSV, Parquet or N-Triples, perhaps gzipped; taxonomy: members of categories and what
-    follows from these, generated, or from TAXI's tables where a path is given; coupled: pairs of entities of
-    which one has by a link what the other has, and people: people in groups; both generated, or real ones
-    where a path to a folder in Wikidata5m's layout is given; chain: four relations in a chain, generated."""
+    """builtin: generated. tsv: a table of subject, relation, object (TSV, CSV, Parquet or N-Triples, by its
+    name; gzipped or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
+    their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
+    which one has what the other has; people: people in groups; both generated, or with a path from a folder
+    in Wikidata5m's layout. chain: four relations in a chain, generated."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv)."""
     columns: tuple[str, ...] = ()
-    """Subject, relation and object columns, by position from 1 or by name; by default a table has just these
-    three (tsv)."""
+    """Columns of subject, relation and object, by name or by position from 1 (tsv). By default a table has
+    just these three."""
     subjects: int = 240
-    """Number of subjects; for files, at most this many, drawn at random; taxonomies and chains have dials of
-    their own."""
+    """Number of subjects. From files at most this many are drawn at random; taxonomies and chains have dials
+    of their own."""
     pairs: tuple[str, ...] = ()
-    """Dependencies as upstream:downstream, such as P69:P106; by default they are found."""
+    """Dependences as upstream:downstream, such as P69:P106; by default they are found in the facts."""
     dependences: Literal["pairs", "forest"] = "pairs"
-    """Which dependences are found. pairs: of relations that occur together, each in one pair at most; forest:
-    those that make the facts likeliest, chains and forks included."""
+    """How dependences are found. pairs: relations that occur together, each in one pair at most; forest: the
+    dependences that make the facts likeliest, chains and forks included."""
     relations: tuple[str, ...] = ()
-    """Further relations to keep that are in no pair."""
+    """Further relations to keep, which are in no pair."""
     max_lines: int = 2_000_000
-    """Triples taken from the start of the file, all of which is read (wikidata)."""
+    """Triples to take from the start of the file (wikidata)."""
     relation_count: int | Literal["auto"] = "auto"
-    """Relations to choose where no pairs are given, by how often they occur together; auto: 10 (wikidata), or
-    all there are (tsv)."""
+    """Number of relations to choose if no pairs are given, by how often they occur together; auto: 10
+    (wikidata) or all (tsv)."""
     min_pair_subjects: int = 1000
-    """Subjects that two relations must share to be chosen."""
+    """Least number of subjects that two relations must share to be chosen."""
     min_relations: int = 2
-    """Chosen relations that a subject must have to be kept."""
+    """Least number of chosen relations that a subject must have to be kept."""
     several: Literal["first", "drop"] = "first"
-    """Where a subject has several objects of a relation: take the first, or drop them all."""
+    """If a subject has several objects of a relation: take the first, or drop them all."""
     strict: bool = False
-    """Refuse a source in which anything would be left out without being asked for, or renamed."""
+    """Refuse a source if any fact would be left out, or any name changed, without your asking for it."""
     drop_relations: tuple[str, ...] = ("P735", "P131")
     """Relations left out."""
     drop_entities: tuple[str, ...] = ("Q16521", "Q5")
     """Entities whose facts are left out."""
     names: Literal["first", "described"] = "first"
-    """An entity's first name, or the one its description begins with, for which *_text.txt is read
-    (wikidata)."""
+    """Names of entities (wikidata). first: the first alias; described: the name with which the description in
+    *_text.txt begins."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
     taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
     coupled: CoupledWorld = field(default_factory=CoupledWorld)
@@ -349,7 +351,7 @@ class TokenizerConfig:
     kind: Literal["entity", "bpe"] = "entity"
     """entity: one token per entity, relation and word; bpe: byte-pair encoding trained on the corpus."""
     vocabulary: int = 32_000
-    """Largest number of entries of the BPE."""
+    """Largest number of entries of the vocabulary of byte pairs."""
 
     def __post_init__(self) -> None:
         if self.vocabulary < 64:
@@ -365,35 +367,34 @@ class DocumentConfig:
     """Which sentences stand together. Shares of documents are of all; the rest is ordinary."""
 
     sentences: tuple[SentenceName, ...] = SENTENCES
-    """Kinds of sentence that are written (published)."""
+    """Kinds of sentences to write (published)."""
     mix: Literal["homogeneous", "mixed"] = "homogeneous"
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5
-    """Ordinary documents in which every sentence stands; joint documents add further copies of some."""
+    """Number of ordinary documents in which every sentence stands; joint documents add copies of some."""
     copies: int = 1
-    """Times over that the sentences of the subject spoken of most often are written, those of others in
-    proportion to how often they are; copies are not evidence."""
+    """Copies of the sentences of the most frequent subject; other subjects have copies in proportion to their
+    frequency. Copies are not evidence."""
     synonyms: float = 0.0
-    """Share of statements that say their relation by a synonym; which one says makes no difference to what is
-    stated."""
+    """Share of statements that name their relation by a synonym; the meaning is the same."""
     inverse: float = 0.0
-    """Share of statements that are made inversely, as "dog includes Siamese"."""
+    """Share of statements in inverse form, such as "dog includes Siamese"."""
     length: int = 10
     """Most sentences of a document (published)."""
     outlined: float = 0.0
-    """Share of ordinary documents that open by saying of what they will speak (linked subjects)."""
+    """Share of ordinary documents that open with an outline of their contents (linked subjects)."""
     together: float = 0.0
     """Share of documents about two linked subjects in turn."""
     joint: float = 0.0
-    """Share of documents that state an upstream fact and then what depends on it, and nothing else."""
+    """Share of documents that state an upstream fact, then the fact that depends on it, and nothing else."""
     imagine: float = 0.0
-    """Share of documents that imagine another upstream object and then state what would follow."""
+    """Share of documents that imagine another upstream object and then state what it would imply."""
     premise_again: bool = False
-    """Let imagine documents state their premise once more, at a random place among what follows from it."""
+    """Let imagine documents repeat their premise, at a random place among its consequences."""
     bystanders: float = 0.0
-    """Share of imagine documents that also speak of somebody else, whose facts stay as they are."""
+    """Share of imagine documents that also mention another subject, whose facts stay as they are."""
     revise: float = 0.0
-    """Share of documents that state an upstream fact, revise it, and state what follows then."""
+    """Share of documents that state an upstream fact, revise it, and then state the new consequence."""
     chosen_subjects: float = 0.5
     """Share of subjects about whom there may be imagine and revise documents; the others are held out."""
     chosen_objects: float = 0.5
@@ -425,28 +426,29 @@ class ExactConfig:
     persistence: Literal["fact", "sentence"] = "fact"
     """fact: a downstream fact is drawn once per subject; sentence: afresh for each of its statements."""
     root_mass: float = 8.0
-    """Total mass of the Dirichlet prior of a root relation; less means fewer popular objects."""
+    """Total mass of the Dirichlet prior of a root relation. A smaller mass makes fewer objects popular."""
     row_mass: float = 2.0
-    """Total mass of the Dirichlet prior of what follows from one upstream object; less is more reliable."""
+    """Total mass of the Dirichlet prior of a row, the effects of one upstream object. A smaller mass makes
+    effects more certain."""
     rows: Literal["learned", "given"] = "learned"
-    """given: the agent is told the rows and the root's shares, so that nobody's facts tell of anybody else's
-    and each is exact, whoever's are hidden; learned: it infers them from what was said."""
+    """given: the agent knows the rows and the root's shares, so subjects say nothing about each other and
+    every posterior is exact, whatever is hidden; learned: it infers them from the corpus."""
     noise: float = 0.05
     """Probability that a statement names another object than the fact's."""
     label_noise: float = 0.1
     """Probability that a truth sentence has the wrong label; other labels are always right."""
     mention: Literal["coin", "uniform"] = "coin"
-    """What other sentences mention. coin: the truth by a fair coin, else any other candidate, so that a
-    mention is evidence by itself; uniform: any candidate."""
+    """Objects that other sentences mention. coin: the truth with probability one half, otherwise any other
+    candidate, so a mention is evidence by itself; uniform: any candidate."""
     statements: int = 10
     """Statements of a fully stated fact, and as many truth sentences."""
     strata: tuple[float, float, float] = (0.25, 0.25, 0.5)
-    """Shares of downstream facts that are never stated (S0), one to three times (S1), and fully (S2), of
-    those that nothing depends on."""
+    """Shares of downstream facts that are stated never (S0), one to three times (S1), and fully (S2). For
+    facts on which no other depends."""
     inner: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    """The same shares of inner facts, which depend on one and have others that depend on them. Where rows are
-    learned, nothing below a fact that is never stated is stated either, and S1 has to be 0: a doubt about one
-    subject's would be a doubt about everybody's rows."""
+    """The same shares for inner facts, which depend on a fact and have others that depend on them. If rows
+    are learned, S1 must be 0, since doubt about one subject would be doubt about everybody's rows; and
+    nothing below an unstated fact is stated."""
     logical: float = 0.5
     """Share of fully stated facts with not, and, or sentences, which leave no doubt about them."""
     correctable: bool | Literal["auto"] = "auto"

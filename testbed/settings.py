@@ -25,13 +25,13 @@ DEFAULT_EVALUATION = "hase"
 
 @dataclass(frozen=True)
 class CaseConfig:
-    """How many edits are asked for, and how sure one should be of them."""
+    """How many edits are requested, and how sure one should be of them."""
 
     count: int = 240
     """Number of edits, each independent of the others."""
     credence: float = 0.95
-    """How sure whoever edits is of a request. Editors are told it, and it sets n', the weight of a request as
-    evidence, with which the agent comes to be as sure."""
+    """How sure we are of each request. Editors may read it. The agent takes the request as evidence of the
+    weight n' that brings its belief to this."""
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -51,7 +51,7 @@ class EditSettings:
     runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
     checkpoint: Literal["last", "best"] = "last"
-    """Which model is edited: as training ended, or where it was most accurate."""
+    """Which model is edited: the one at the end of training, or the most accurate one."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=default_configurations, metadata=NO_RESULT
     )
@@ -59,30 +59,31 @@ class EditSettings:
     tuned: str = field(default="", metadata=NO_RESULT)
     """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
     sequential: int = 1
-    """Edits made one after another on top of each other; 1 makes each on the unedited model."""
+    """Length of a sequence in which each edit builds on the one before; 1 makes every edit on the unedited
+    model."""
     batch: int = 1
-    """Facts of one edit; 1 edits each for itself."""
+    """Facts that one edit changes together."""
     strength: float | None = None
-    """Stop every edit where the request reaches this probability, such as 0.9: what it adds to the model is
-    scaled down, or up to four times; without it, edits are taken as the editor makes them."""
+    """Scale every edit so that the request has this probability, such as 0.9: down, or up to four times. By
+    default edits stay as the editor makes them."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
-    """Which one: the name of a built-in one, or my_module:MyEvaluation."""
+    """Which evaluation: hase, taxi, seesaw, leme, or my_module:MyEvaluation."""
     evaluations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=default_evaluations, metadata=NO_RESULT
     )
     """Settings of every evaluation, by the prefix of their options."""
     cases: CaseConfig = field(default_factory=CaseConfig)
     agent: AgentName = field(default="paper", metadata=NO_RESULT)
-    """Whose beliefs are the standard: the paper's agent, or Bayes' rule (an approximation of it on corpora
-    of kind published)."""
+    """Whose beliefs are the standard. paper: the agent of Hase et al., which counts sentences; exact: Bayes'
+    rule, which is an approximation on corpora of kind published."""
     paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
     batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
-    """Edits computed side by side; auto takes as many as fit into a quarter of the free memory."""
+    """Edits computed side by side; auto: as many as fit into a quarter of the free memory."""
     mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
-    """Devices that edits made side by side are laid over: --mesh.data of them; a model is whole on each."""
+    """Devices that share the edits made side by side: --mesh.data of them, each with the whole model."""
     shard: str = field(default="", metadata=NO_RESULT)
-    """Make only a part of independent edits, such as 2/8, the second of eight: a process each, on one file
-    system; the last one to end puts their parts together."""
+    """Make one part of the edits, such as 2/8, the second of eight. Each part is a process, all on one file
+    system; the last one to end joins the parts."""
     seed: int = 0
     """Root seed of the requests and of the editor."""
 
@@ -132,7 +133,7 @@ class TuneSettings(EditSettings):
     """As for edits, and the budget that every editor gets; the cases belong to it."""
 
     trials: int = 6
-    """Settings that are tried of each editor."""
+    """Settings to try for each editor."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,58 +147,60 @@ class TuneSettings(EditSettings):
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """Which runs to report on, and whom editors are compared with."""
+    """Which runs to report on, and what editors are compared with."""
 
     run: str = "demo"
     """Name of the run; the report is written into its folder."""
     runs: Path = Path("runs")
     """Folder of all runs."""
     and_runs: tuple[str, ...] = ()
-    """Further runs, such as other seeds; editors of the same settings are pooled."""
+    """Further runs, such as other seeds; results of an editor with the same settings are pooled."""
     to: Path | None = None
-    """Folder of the report; without it, report in the run's folder. A run that is read-only needs one."""
+    """Folder of the report; by default, report in the run's folder. A read-only run needs one elsewhere."""
     pool_unlike: bool = False
-    """Pool runs whose settings of corpus or training differ in more than seeds."""
+    """Pool runs even if their settings of corpus or training differ in more than seeds."""
     evaluation: tuple[str, ...] = ()
-    """Whose results to show, a chapter each; without it, those of every built-in evaluation that has some."""
+    """Evaluations to show, a chapter each; by default, every built-in one that has results."""
     against: str = ""
-    """The editor that others are compared with, or a reference row such as "no edit"; by default the
-    first editor, and no edit where there is only one."""
+    """The editor that others are compared with, or a reference row such as "no edit". By default the first
+    editor, or "no edit" if there is only one editor."""
     explorer: bool = True
-    """Write report/explorer too, a page with a row for every edit, which opens from disk."""
+    """Write report/explorer too: a page with a row for every edit, which opens from disk."""
     leaderboard: Path | None = None
-    """Write no report, but one page of all scorecards in the folders of this one (docs/examine.md)."""
+    """Write a leaderboard instead of a report: one page of all scorecards in this folder's folders
+    (docs/examine.md)."""
 
 
 @dataclass(frozen=True)
 class AskSettings:
-    """A question to model and agent, and perhaps an edit before it."""
+    """A question to model and agent, and an edit to make before it."""
 
     question: tyro.conf.Positional[str] = ""
     """Subject and relation, such as "Ada Marlow educated at"."""
     structure: bool = False
-    """Ask instead which relation depends on which, and whether downstream facts persist."""
+    """Show instead which relation depends on which, and whether dependent facts persist."""
     beliefs: bool = False
-    """Ask instead what `self-bayes` takes the world for, from the model alone."""
+    """Show instead what the editor `self-bayes` infers about the world from the model alone."""
     agent: AgentName = "paper"
     """Who answers beside the model."""
     edit: str = ""
-    """An edit S, such as "Ada Marlow educated at = Quintal College"; or not S; S or O; S, not O; "s r o" is
-    false; S with probability .8; according to a source of .8: S; never S."""
+    """A request S, such as "Ada Marlow educated at = Quintal College". Other forms: not S; S or O; S, not O;
+    "s r o" is false; S with probability .8; according to a source of .8: S; never S (docs/own.md)."""
     learn: Learned = "doubt"
-    """What editors learn of a sentence: what is in doubt, its object or label; or every token of it."""
+    """Tokens of a sentence that editors learn. doubt: its object or label; sentence: all."""
     editor: str = "lora-down"
     """Who makes the edit: a built-in editor, or my_module:MyEditor."""
     request: RequestName = "evidence"
-    """What the edit is to the agent; only the exact agent knows the last two."""
+    """How the agent takes the edit: as one more piece of evidence, as a correction of an error, or as a
+    change of the world (do). Only the exact agent knows the last two."""
     run: str = "demo"
     """Name of the run."""
     runs: Path = Path("runs")
     """Folder of all runs."""
     top: int = 5
-    """Answers shown."""
+    """How many answers to show."""
     credence: float = 0.95
-    """How sure one is of the edit; the editor is told it, and evidence of it brings the agent to it."""
+    """How sure we are of the edit. The editor may read it, and evidence brings the agent's belief to it."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=lambda: default_configurations(small=True)
     )
@@ -215,7 +218,7 @@ class AskSettings:
 
 @dataclass(frozen=True)
 class VerifySettings:
-    """Which run to look through, and how closely."""
+    """Which run to check, and how closely."""
 
     run: str = "demo"
     """Name of the run."""
@@ -227,7 +230,7 @@ class VerifySettings:
 
 @dataclass(frozen=True)
 class DoorSettings(EditSettings):
-    """Which cases of an evaluation; their edits are made elsewhere."""
+    """Which cases of an evaluation; the edits are made elsewhere."""
 
     editors: tyro.conf.Suppress[tuple[str, ...]] = ("lora-down",)
     configs: tyro.conf.Suppress[dict[str, Any]] = field(default_factory=dict)
@@ -247,17 +250,18 @@ class DoorSettings(EditSettings):
 
 @dataclass(frozen=True)
 class ExportSettings(DoorSettings):
-    """Which model to write for Hugging Face's libraries, where, and perhaps what is asked of its edits."""
+    """Which model to write for Hugging Face's libraries, and where; or cases, or gold."""
 
     folder: Path | None = None
-    """Where to; without it, huggingface in the run's folder, door with cases, or gold."""
+    """Folder to write. By default in the run's folder: huggingface, or door with --cases, or gold with
+    --gold."""
     with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
-    """Write cases, text and door.py too, with which edits made elsewhere are asked (docs/pytorch.md)."""
+    """Add cases, text and door.py, with which an editor elsewhere answers the questions (docs/pytorch.md)."""
     gold: bool = False
-    """Write instead what the rational agent believes of every question, before the edit and after it, as a
-    dataset; no model is needed."""
+    """Write a dataset instead: the rational agent's beliefs about every question, before and after the edit.
+    No model is needed."""
     and_runs: tuple[str, ...] = ()
-    """Further runs whose worlds the dataset has, a split each."""
+    """Further runs whose worlds the dataset has, one split each."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -269,12 +273,12 @@ class ExportSettings(DoorSettings):
 
 @dataclass(frozen=True)
 class ScoreSettings(DoorSettings):
-    """Which answers, to which cases: those options with which they were exported."""
+    """Which answers to score. Give the options with which the cases were exported."""
 
     answers: tyro.conf.Positional[Path] = Path("answers")
     """The folder that `door.examine` wrote."""
     name: str = ""
-    """What the editor is to be called in tables."""
+    """Name of the editor in tables."""
 
 
 @dataclass(frozen=True)
@@ -282,16 +286,17 @@ class ExamineSettings:
     """Who is examined on the frozen suite, and where the scorecard goes."""
 
     editors: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Names of built-in editors, my_module:MyEditor, or a folder of answers (see --export); none shows the
-    references alone."""
+    """Names of built-in editors, my_module:MyEditor, or a folder of answers (see --export). Without any, the
+    card has the reference editors alone."""
     quick: bool = False
-    """Only the demo's world and few edits, in two minutes; no card to be compared with others."""
+    """A first look: the demo's world and few edits, in two minutes. Do not compare its card with others."""
     name: str = ""
-    """What an editor by answers is to be called."""
+    """Name of the editor whose answers are in a folder."""
     folder: Path = Path("examined")
-    """Where each editor's folder goes that can be handed in."""
+    """Folder for the results: one folder for each editor, to hand in."""
     export: Path | None = None
-    """Write instead what an editor elsewhere is asked, a folder a world (docs/examine.md)."""
+    """Write cases and questions for an editor elsewhere instead, one folder for each world
+    (docs/examine.md)."""
     runs: Path = Path("runs")
     """Folder of all runs; the suite's worlds are runs in it."""
     configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(

@@ -35,26 +35,29 @@ ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, 
 
 @dataclass(frozen=True)
 class Hase(Evaluation):
-    """Which edits are asked for."""
+    """Which edits are requested, and which questions are asked."""
 
     sampler: Literal["stratified", "published"] = "stratified"
-    """stratified: equal numbers per support of the new object; published: as Hase et al."""
+    """stratified: equal numbers for each class of support (subjects that have the new object); published: as
+    in Hase et al."""
     request: RequestName = "evidence"
-    """evidence: n' further statements; correction: a sentence that settles the fact; do: the world changed.
-    Only the exact agent knows the last two."""
+    """How the agent takes a request. evidence: n' further statements; correction: a sentence that settles the
+    fact; do: the world changed. Only the exact agent knows the last two."""
     edits: Literal["any", "upstream", "downstream"] = "any"
-    """Which facts. upstream: causes, on which another fact of the subject depends, for propagation to it;
-    downstream: effects of another fact of the subject, for diagnosis of that; any: whichever it has."""
+    """Which facts are edited. upstream: facts on which another one depends, to see whether that is updated;
+    downstream: facts that depend on another one, to see whether that one is revised; any: both."""
     reinforce: float = 0.5
     """Share of requests that repeat the truth; the others contradict it."""
     changing: bool = False
-    """Only requests after which the agent answers otherwise about what depends on them."""
+    """Keep only requests that change the agent's answer about a dependent fact."""
     candidates: int = 24
-    """Objects of each question whose probability is recorded; the rest are one remainder."""
+    """Objects of each question whose probabilities are recorded; all others are one remainder."""
     spot_checks: int = 2
-    """Facts of each kind that are asked though no editor is told of them; see SPOT_CHECKS."""
+    """Spot checks of each kind: random facts in every case that no editor is told of. Damage is measured on
+    them."""
     controls: bool = False
-    """Tell every editor, besides the request, CONTROL in its place, and ask the same; takes twice as long."""
+    """Also make each edit about another subject, and ask the same questions: a control. Takes twice as
+    long."""
 
     package: ClassVar[str] = __name__
     can_be_halved: ClassVar[bool] = True

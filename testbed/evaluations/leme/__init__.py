@@ -37,22 +37,22 @@ class Leme(Evaluation):
     longest: int = 300
     """Most tokens of a passage."""
     temperature: float = 0.9
-    """Of sampling; 0 writes the most probable words."""
+    """Temperature of sampling; 0 writes the most probable words."""
     top_k: int = 50
-    """Words are drawn from so many of the most probable ones."""
+    """Each word is drawn from this many of the most probable ones."""
     top_p: float = 0.95
-    """Words are drawn from the fewest that have this probability together."""
+    """Each word is drawn from the fewest that have this probability together."""
     outline: bool = False
     """Open a passage by an outline: the edited relation and those of the stated facts."""
     injections: float = 0.3
-    """Share of edits about a fact that nobody stated."""
+    """Share of edits of facts that the corpus never states."""
     others: int = 2
-    """Other subjects whose facts are asked, to see whether they stay."""
+    """Other subjects in each case: do their facts stay?"""
     second: Literal["correction", "evidence"] = "correction"
-    """What the request is under the second interpretation; under the first one the world changed."""
+    """How the agent takes the request in the second interpretation; in the first one the world changed."""
     controls: bool = False
-    """Tell every editor, besides the requests, two things that say nothing about them; takes three times as
-    long."""
+    """Also give every editor two requests that have nothing to do with the case's, as controls. Takes three
+    times as long."""
 
     package: ClassVar[str] = __name__
     facets: ClassVar = {

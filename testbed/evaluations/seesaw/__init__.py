@@ -24,22 +24,22 @@ INTERPRETATIONS: tuple[RequestName, ...] = ("correction", "do")
 
 @dataclass(frozen=True)
 class Seesaw(Evaluation):
-    """Whom and what is asked, and how much is written."""
+    """How many questions are asked about others, and how much is written."""
 
     others: int = 24
-    """Other people of each kind who are asked: who have the new object, who have the old one, who have
-    neither. The paper asks up to 200 of the first kind alone."""
+    """Other people of each kind in a case: those with the new object, with the old one, with neither. The
+    paper asks about up to 200 of the first kind alone."""
     phrasings: int = 2
-    """Ways in which each of them is asked, drawn from all there are: the relation's name and its synonyms,
-    ten of work and two of language. The paper asks everybody in all of them (10)."""
+    """Wordings of each question, drawn from the relation's name and its synonyms (ten of work, two of
+    language). The paper uses all (10)."""
     samples: int = 0
-    """Texts written after every opening, before and after the edit; the paper has 5. None by default, as
-    these take longer than all else."""
+    """Texts written after every opening, before and after the edit; the paper has 5. 0 by default, because
+    they take longer than all else."""
     longest: int = 100
     """Most tokens of a text."""
     controls: bool = False
-    """Tell every editor the same about somebody else too, which shows what is merely an edit's noise; takes
-    twice as long."""
+    """Also make each edit about another person, which shows an edit's mere noise: a control. Takes twice as
+    long."""
 
     package: ClassVar[str] = __name__
     interpretations: ClassVar = INTERPRETATIONS

@@ -25,15 +25,16 @@ which is what TAXI's labels say; a correction keeps what was stated of the subje
 
 @dataclass(frozen=True)
 class Taxi(Evaluation):
-    """What is asked besides TAXI's own questions."""
+    """Questions beside TAXI's own."""
 
     others: int = 2
-    """Other subjects whose category and one property are asked, to see whether they stay."""
+    """Other subjects in each case: do their category and one property stay?"""
     absent: int = 2
-    """Properties that only one of old and new category has, which TAXI never asks."""
+    """Questions in each case about properties that only the old or only the new category has; TAXI has
+    none."""
     controls: bool = False
-    """Tell every editor, besides the requests, three things that say nothing about them; takes four times as
-    long."""
+    """Also give every editor three contexts that say nothing about the request, as controls. Takes four times
+    as long."""
 
     package: ClassVar[str] = __name__
     interpretations: ClassVar = INTERPRETATIONS
