@@ -14,6 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import docstring_parser
 import tyro
+from docstring_parser import Docstring, DocstringStyle
 
 from testbed.presets import DEFAULT_PRESET
 
@@ -176,8 +177,8 @@ def _joined_descriptions() -> Iterator[None]:
     """Each option's description as one paragraph; tyro keeps the line breaks of indented docstrings."""
     parse = docstring_parser.parse_from_object
 
-    def parse_joined(*described: Any) -> docstring_parser.Docstring:
-        found = parse(*described)
+    def parse_joined(obj: Any, style: DocstringStyle = DocstringStyle.AUTO) -> Docstring:
+        found = parse(obj, style)
         for part in found.params:
             part.description = " ".join((part.description or "").split())
         return found
