@@ -103,9 +103,9 @@ def _show_structure(run: Run, world: "World") -> None:
     persistence = persistence_posterior(world.graph, prior, world.sentences)
     low, high = (f"{x:+,.1f}" for x in (persistence.log_odds_low, persistence.log_odds_high))
     say(
-        f"downstream facts persist (rho = 1) with probability {persistence.fact_world[0]:.3f} to "
-        f"{persistence.fact_world[1]:.3f}: log odds {low} to {high} nats, by {persistence.facts:,} facts "
-        f"stated often"
+        f"dependent facts persist with probability {persistence.fact_world[0]:.3f} to "
+        f"{persistence.fact_world[1]:.3f} (log odds {low} to {high} nats), judged by {persistence.facts:,} "
+        f"facts stated often"
     )
 
 

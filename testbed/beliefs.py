@@ -35,7 +35,7 @@ def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, mo
     beliefs = read_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
     known = np.asarray(reading_probability(beliefs.mention_probability, config.dependence.seldom)[1] > 0.5)
-    say(f"the model speaks of {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
+    say(f"the model mentions {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
     header = ("relation", "read of", "depends on", "hangs together with", "p(facts persist)", "in this world")
     print_table("which relation depends on which", header, relations_found(world, dependence, known), False)
     header = ("relation", "depends on", "object of that", "subjects", "most of them", "share")

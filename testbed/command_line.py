@@ -84,7 +84,7 @@ def parse_options(default: Options, prog: str, description: str, args: Sequence[
             return tyro.cli(kind, **arguments)
     errors = io.StringIO()
     try:
-        with redirect_stderr(errors), _terminal_width(WIDE):
+        with redirect_stderr(errors), _terminal_width(WIDE), _joined_descriptions():
             settings = tyro.cli(
                 kind, prog=prog, description=description, args=args, default=default, config=CONFIG
             )

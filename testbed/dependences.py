@@ -67,8 +67,8 @@ def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int)
     together = count_cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
     if not ((scores > 0) & (together >= least)).any():
         say(
-            "this world has NO DEPENDENCES, so no edit has a consequence to judge: no relation that shares "
-            f"{least:,} subjects with another tells about it; perhaps lower --world.min-pair-subjects"
+            f"this world has NO DEPENDENCES: of relations that share {least:,} subjects none predicts "
+            "another. So no edit has a consequence to judge; try a lower --world.min-pair-subjects"
         )
     upstream = likeliest_forest(np.where(together >= least, scores, 0.0)).astype(graph.upstream.dtype)
     return replace(graph, upstream=upstream)

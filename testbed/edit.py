@@ -80,7 +80,7 @@ def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:
             describe_circumstances(c) for c in (config, jobs.origin | {"flags": config.get("flags", {})})
         )
         if then != now:
-            say(f"{job.folder} was made with {then}; here it would be {now}, which may give other numbers")
+            say(f"{job.folder} was made with {then}, but here is {now}: numbers may differ")
 
 
 def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
@@ -106,10 +106,10 @@ def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
                 recalibrate_model(jobs, options)
                 print_headlines(jobs, options)
     except BusyError:
-        say(f"shard {options.shard} is done; others are at work, and the last one puts the parts together")
+        say(f"shard {options.shard} is done; the others are still at work, and the last one joins the parts")
     if missing_shards:
         shards = ", ".join(map(str, sorted(missing_shards)))
-        say(f"shard {options.shard} is done; edits are missing of {shards}: run the same command with these")
+        say(f"shard {options.shard} is done; missing are {shards}: run the same command with each of them")
 
 
 class Job(NamedTuple):
@@ -242,10 +242,10 @@ def forget_refused(folder: Path) -> None:
 
 
 def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":
-    """The cases without those that make no whole sequence, where there are fewer than asked for."""
+    """The cases in whole sequences, if there are fewer cases than requested."""
     if len(cases) < options.cases.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
-        say(f"{len(cases)} cases, as many as there are in whole sequences")
+        say(f"only {len(cases)} cases: this world has no more that fill whole sequences")
     return cases
 
 

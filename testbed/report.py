@@ -157,7 +157,7 @@ def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[s
     evaluations = evaluations or [DEFAULT_EVALUATION]
     there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
     for name in sorted(there - {plain_name(name) for name in evaluations}):
-        say(f"edits of {name} are not shown; name the evaluation by --evaluation")
+        say(f"edits of the evaluation {name} are not shown; name it with --evaluation")
     return evaluations
 
 

@@ -89,23 +89,23 @@ class EditSettings:
 
     def __post_init__(self) -> None:
         if shard_from(self.shard).of > 1 and self.sequential > self.batch:
-            raise ValueError(f"--shard {self.shard} shares out independent edits; leave out --sequential")
+            raise ValueError(f"--shard {self.shard} divides independent edits; leave out --sequential")
         if self.mesh.model > 1:
-            raise ValueError(f"edits are laid over mesh.data alone; leave out --mesh.model {self.mesh.model}")
+            raise ValueError(f"edits use mesh.data alone; leave out --mesh.model {self.mesh.model}")
         if self.batch_edits != "auto" and self.batch_edits < 1:
             raise ValueError("batch_edits must be at least 1, or auto")
         if min(self.sequential, self.batch) < 1:
             raise ValueError("sequential and batch must be at least 1")
         if self.sequence % self.batch or self.cases.count % self.sequence:
             raise ValueError(
-                f"{self.cases.count} cases must be whole sequences of {self.sequence} edits, "
-                f"and a sequence whole batches of {self.batch}"
+                f"cases.count {self.cases.count} must be a multiple of a sequence's {self.sequence} edits, "
+                f"and these of batch {self.batch}"
             )
         if self.strength is not None and not 0 < self.strength < 1:
             raise ValueError(f"strength is a probability inside (0, 1); it is {self.strength}")
         if self.strength is not None and self.batch > 1:
             raise ValueError(
-                f"strength is that of a single fact, and --batch {self.batch} edits more at once"
+                f"strength is for edits of a single fact; leave out strength, or --batch {self.batch}"
             )
         if len(set(self.editors)) < len(self.editors) or not self.editors:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
@@ -140,9 +140,9 @@ class TuneSettings(EditSettings):
         if self.trials < 1:
             raise ValueError(f"trials must be at least 1; it is {self.trials}")
         if self.shard:
-            raise ValueError("shard shares out the edits of testbed.edit; leave it out")
+            raise ValueError("shard is an option of testbed.edit alone; leave it out")
         if self.tuned:
-            raise ValueError("tuned is what this command chooses; leave it out")
+            raise ValueError("this command chooses hyper-parameters; leave out tuned")
 
 
 @dataclass(frozen=True)
@@ -266,9 +266,9 @@ class ExportSettings(DoorSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.gold and self.with_cases:
-            raise ValueError("cases are for editors, which never see gold; export one of the two")
+            raise ValueError("cases are for editors, which never see gold: give cases or gold, not both")
         if self.and_runs and not self.gold:
-            raise ValueError("and_runs are further worlds of the dataset that --gold writes")
+            raise ValueError("and_runs adds worlds to the dataset of --gold; add --gold, or leave it out")
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ class ExamineSettings:
         if len(set(self.editors)) < len(self.editors):
             raise ValueError(f"name each editor once; they are {', '.join(self.editors)}")
         if self.export and self.editors:
-            raise ValueError("export writes what editors elsewhere are asked; leave out editors")
+            raise ValueError("export writes cases for editors elsewhere; leave out names of editors")
 
 
 @dataclass(frozen=True)

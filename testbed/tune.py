@@ -55,7 +55,7 @@ def tune(options: TuneSettings) -> None:
         for name, entry in entries.items():
             path = tuned_file(development.run, options.evaluation, name)
             if path.exists():
-                say(f"{path} is there already; move it away to search again")
+                say(f"{path} has a choice already; move it away to search again")
             else:
                 write_record(path, search_settings(development, name, entry, options))
     names = dict.fromkeys(entry.name for entry in entries.values())

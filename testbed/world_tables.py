@@ -132,7 +132,8 @@ def show_stats(run: Run, world: World) -> None:
         _show_strata(world, world.generative)
     else:
         noise = show_number(noise_share(world), ".3f")
-        print_table("edit targets, `published` sampler", ("", "share"), [("nobody's true fact", noise)])
+        rows = [("nobody's true fact", noise)]
+        print_table("new objects of edits, `published` sampler", ("", "share"), rows)
     causes = float(np.isin(np.arange(len(world.graph)), world.graph.upstream_fact).mean())
     judged = show_number(judged_share(world), ".3f")
     shown = [

@@ -206,7 +206,7 @@ def test_ask_for_the_structure(built, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "which relation depends on which" in out
     assert len([line for line in out.splitlines() if line.strip().startswith("occupation")]) == 1
-    assert "downstream facts persist (rho = 1) with probability" in out
+    assert "dependent facts persist with probability" in out
 
 
 @pytest.mark.slow

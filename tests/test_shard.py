@@ -62,8 +62,8 @@ def test_what_is_no_shard_is_refused_in_a_sentence(shard, capsys):
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        (edit, ["--sequential", "5", "--cases.count", "10"], "shares out independent edits; leave out"),
-        (tune, [], "shard shares out the edits of testbed.edit"),
+        (edit, ["--sequential", "5", "--cases.count", "10"], "divides independent edits; leave out"),
+        (tune, [], "shard is an option of testbed.edit alone"),
     ],
 )
 def test_what_cannot_be_shared_out(command, options, message, capsys):
@@ -87,7 +87,7 @@ def test_every_batch_is_of_one_shard(of, tmp_path):
 def test_shards_one_after_another_are_the_whole(trained, whole, tmp_path, monkeypatch, capsys):
     runs = copied(trained, tmp_path)
     assert edited(runs, "--shard", "1/3") == 0
-    assert "edits are missing of 2/3, 3/3" in capsys.readouterr().out
+    assert "missing are 2/3, 3/3" in capsys.readouterr().out
 
     write, written = sweep.write_rows, []
 
@@ -102,7 +102,7 @@ def test_shards_one_after_another_are_the_whole(trained, whole, tmp_path, monkey
         assert edited(runs, "--shard", "2/3") == 130
     # The third shard ends while the second is dead, and does none of its work.
     assert edited(runs, "--shard", "3/3") == 0
-    assert "edits are missing of 2/3:" in capsys.readouterr().out
+    assert "missing are 2/3:" in capsys.readouterr().out
     parts = folder_of(runs) / "parts"
     made = {path.name: path.stat().st_mtime_ns for path in parts.glob("*-cases.parquet")}
     assert len(made) == 5
@@ -147,6 +147,6 @@ def test_the_last_of_several_puts_together(trained, whole, tmp_path, capsys):
     assert edited(runs, "--shard", "1/2") == 0
     with one_of_several(Run(runs, "x"), "edit", "1/2"):
         assert edited(runs, "--shard", "2/2") == 0
-    assert "others are at work, and the last one puts the parts together" in capsys.readouterr().out
+    assert "the others are still at work, and the last one joins the parts" in capsys.readouterr().out
     assert edited(runs, "--shard", "1/2") == 0
     assert_same(folder_of(runs), whole)

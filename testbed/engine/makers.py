@@ -18,10 +18,10 @@ def code_of_stage(stage: str) -> str:
 
 
 def describe_other_code(run: Run) -> list[str]:
-    """In words, which of corpus and model were made by other code than is here."""
+    """Which of corpus and model were made by another version of the code, in words."""
     return [
-        f"{what} of {run.folder} was made by other code than is here, which may make or read it otherwise; "
-        f"where that matters, make it again under another --run"
+        f"{what} of {run.folder} was made by another version of this code, which may write or read it "
+        f"differently; if that matters, make a new one under another --run"
         for stage, what in WHAT.items()
         if recorded_code(run, stage) not in ("", code_of_stage(stage))
     ]

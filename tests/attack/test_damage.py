@@ -244,7 +244,7 @@ def test_whatever_reads_what_other_code_made_says_so(stage, what, finished, tmp_
     commands = (
         (corpus, WORLD), (train, RECIPE), (verify, []), (ask, [question_of(runs)])
     )  # fmt: skip
-    said = f"{what} of {runs / 'x'} was made by other code than is here"
+    said = f"{what} of {runs / 'x'} was made by another version of this code"
     for is_old in (False, True):
         if is_old:
             config = read_record(runs / "x" / "config.json")
