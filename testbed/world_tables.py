@@ -131,14 +131,13 @@ def show_stats(run: Run, world: World) -> None:
     if isinstance(world.generative, ExactModel):
         _show_strata(world, world.generative)
     else:
-        noise = show_number(noise_share(world), ".3f")
-        rows = [("nobody's true fact", noise)]
-        print_table("new objects of edits, `published` sampler", ("", "share"), rows)
+        noise = [("nobody's true fact", show_number(noise_share(world), ".3f"))]
+        print_table("new objects of edits, `published` sampler", ("", "share"), noise)
     causes = float(np.isin(np.arange(len(world.graph)), world.graph.upstream_fact).mean())
     judged = show_number(judged_share(world), ".3f")
     shown = [
         ("facts on which another one depends", show_number(causes, ".3f")),
-        ("edits of them whose consequence a method could be judged by", judged),
+        ("edits of these whose consequence can be judged", judged),
     ]
     print_table("what edits can show", ("", "share"), shown)
 

@@ -92,19 +92,25 @@ REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
 _IN_TABLES = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 _ABOUT = {
     REQUEST: "about the edited fact",
-    CHILD: "about what depends on it",
+    CHILD: "about the consequence",
     INDEPENDENT: "about an independent fact of the same subject",
-    NEIGHBOURS: "about the same relations of other subjects, which an editor may have held still",
-    RANDOM_OTHERS: "about random facts of other subjects, of which no editor was told (spot checks)",
+    NEIGHBOURS: "about the same relations of other subjects, which an editor may protect,",
+    RANDOM_OTHERS: "about random facts of other subjects that no editor is told of (spot checks)",
     "spot.r1": "about the edited relation of random other subjects (spot checks)",
-    "spot.effect": "about what depends on the edited relation, of random other subjects (spot checks)",
-    "spot.any": "about any facts of random other subjects (spot checks)",
-    OF_SUBJECT: "about random facts of the same subject that nothing else asks (spot checks)",
+    "spot.effect": "about the consequences of random other subjects (spot checks)",
+    "spot.any": "about any fact of random other subjects (spot checks)",
+    OF_SUBJECT: "about random further facts of the same subject (spot checks)",
     OWN: "about other facts of the same subject",
-    PARENT: "about what the edited fact depends on",
-    OTHER_CHILD: "about what else depends on the edited fact",
-    GRANDCHILD: "about what depends on it through other facts",
-    SIBLING: "about what depends on the same fact as it does",
+    PARENT: "about the cause of the edited fact",
+    OTHER_CHILD: "about further consequences of the edited fact",
+    GRANDCHILD: "about consequences of the edited fact's consequences",
+    SIBLING: "about other facts with the edited fact's cause",
+    "old.r1": "about the edited relation of a subject with the old object",
+    "old.r2": "about the consequence of a subject with the old object",
+    "new.r1": "about the edited relation of a subject with the new object",
+    "new.r2": "about the consequence of a subject with the new object",
+    "random.r1": "about the edited relation of a random subject with neither object",
+    "random.r2": "about the consequence of a random subject with neither object",
 }
 
 
@@ -272,20 +278,20 @@ class Answers(readers.Answers):
 _LAWS = {
     "TF": "p(\u201cA\u201d is true) against p(A)",
     "not": "p(not A) against 1 - p(A)",
-    "and": "p(A and B) against p(A) p(B), A and B being independent",
+    "and": "p(A and B) against p(A) p(B); A and B are independent",
     "or": "p(A or B) against p(A) + p(B) - p(A) p(B)",
     "commute": "p(A and B) against p(B and A)",
     "sum": "p(true) + p(false) against 1",
-    "not B": "p(not B) against 1 - p(B), B being a statement about somebody else",
-    "B or A": "as \u201cor\u201d, said the other way round",
+    "not B": "p(not B) against 1 - p(B); B is a statement about another subject",
+    "B or A": "p(B or A) against p(A) + p(B) - p(A) p(B)",
 }
 _ERRORS: dict[str, tuple[str, Callable[[Answers], Metric]]] = {
     "request": ("the requested object", lambda a: a.object_error(a.requested, REQUEST)),
-    "old truth": ("the truth that the request may contradict",
+    "old truth": ("the true object, which the request may contradict",
                   lambda a: a.object_error(a.cases["truth"][a.choices.case], REQUEST)),
-    "new consequence": ("the agent's new answer to what depends on the edit",
+    "new consequence": ("the agent's new answer about the consequence",
                  lambda a: a.object_error(a.choices.agent_answer[:, 1], CHILD)),
-    "old consequence": ("the agent's old answer to it",
+    "old consequence": ("the agent's old answer about the consequence",
                  lambda a: a.object_error(a.choices.agent_answer[:, 0], CHILD)),
     "neighbours": ("the agent's old answers about the same relations of other subjects",
            lambda a: a.object_error(a.choices.agent_answer[:, 0], NEIGHBOURS)),
@@ -307,7 +313,7 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
         definitions.append(
             MetricDefinition(
                 name_at(kind, place),
-                says.format(_ABOUT.get(place, f"of {place}")),
+                says.format(_ABOUT[place]),
                 better,
                 shown_in,
                 follows_sequences=(kind, place) == ("right", RANDOM_OTHERS),
@@ -331,8 +337,8 @@ def _define_must(
 
 def _define_for_kin() -> list[MetricDefinition]:
     """Answers that must change and those that must stay, of each kind of kin but s1r2."""
-    change = "Share of answers {} that follow the agent, where its own answer is none of its best any more."
-    stay = "Share of answers {} that are the agent's, where its answer before is still among its best."
+    change = "Where the agent must change its answer: share of answers {} that are the agent's new ones."
+    stay = "Where the agent's answer must stay: share of answers {} that are still the agent's."
     return [
         _define_must(names, role, says.format(_ABOUT[role]))
         for role in KIN[1:]
@@ -363,7 +369,7 @@ def _define_damage(place: str) -> MetricDefinition:
 def _define_over_recalibrated(
     name: str, better: Better, compute: Callable[[Answers], Metric]
 ) -> MetricDefinition:
-    says = f"As {name}, held against the unedited model recalibrated on facts that no case asks."
+    says = f"As {name}, against the unedited model recalibrated on facts that no case uses."
     return MetricDefinition(f"{name} {OVER_RECALIBRATED}", says, better, compute=compute, needs_edit=True)
 
 
@@ -374,71 +380,72 @@ def _define_law(law: str) -> MetricDefinition:
 
 METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
-        SUCCESS, "Share of requests that the edited model states when asked.", "high", "headline", True,
+        SUCCESS, "Share of requests that the edited model states.", "high", "headline", True,
         lambda a: a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]), needs_edit=True,
     ),
     _define_must(
         MUST_CHANGE, CHILD,
-        "Where the agent's answer to what depends on the edit is none of its best any more: share of answers "
-        "that follow the agent. This is propagation.", "compared", follows_sequences=True,
+        "Where the agent must change its answer about the consequence, as the old one is none of its best: "
+        "share of answers that are the agent's new ones (propagation).", "compared", follows_sequences=True,
     ),
     MetricDefinition(
         FOLLOWS_RIGHT,
-        "The same, among those where the unedited model's answer was the agent's before the edit. Where that "
-        "fact was never stated (stratum S0), such a model has inferred it.", "high",
+        "The same, among consequences that the unedited model answered as the agent did. If the corpus never "
+        "stated such a fact (stratum S0), the model has inferred it.", "high",
         compute=lambda a: a.mean_over(a.is_right, a.at[CHILD] & a.must_change & a.was_right),
     ),
     _define_must(
-        MUST_STAY, CHILD, "Where that answer is still among the best: share that is kept. This is restraint.",
+        MUST_STAY, CHILD, "Where the agent's old answer is still among its best: share of answers that stay.",
         "compared",
     ),
     MetricDefinition(
-        GAINED, "Share of answers about what depends on the edit that it put right, less those that it put "
-        "wrong; of no edit 0, and the most there is in the row of the Bayesian reader.", "high", "headline",
+        GAINED, "Share of consequences that the edit put right, less those that it put wrong. No edit has 0; "
+        "the row of the Bayesian reader has the most that is possible.", "high", "headline",
         compute=lambda a: a.gain_of_answers, needs_edit=True,
     ),
     *_define_for_kin(),
     MetricDefinition(
         "selective propagation",
         "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "
-        "changed\u201d: changing what should stay costs as much as keeping what should change.", "high",
+        "changed\u201d. A change too many costs as much as a change too few.", "high",
         "compared", compute=lambda a: a.selective_propagation, needs_edit=True,
     ),
     MetricDefinition(
         RATIO,
-        "How much of the agent's movement the model makes, away from the edited fact itself; 1 is Bayes, "
-        "0 is none.", "one", "compared", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
+        "Part of the agent's change of belief that the model makes, the edited fact apart: 1 as the agent, "
+        "0 none.", "one", "compared", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
     ),
     MetricDefinition(
         DAMAGE,
-        "Distance to the agent's new belief (total variation) that the edit added, a question at a time, 0 "
-        "where it took some away; the mean over random facts of which no editor was told (spot checks).",
+        "Distance to the agent's new belief (total variation) that the edit adds to a question, 0 where it "
+        "comes nearer. Mean over random facts that no editor is told of (spot checks).",
         "low", "compared", compute=lambda a: a.movement_of_spot_checks.damage, needs_edit=True,
     ),
     MetricDefinition(
-        SPILL, "The damage where the agent did not move.", "low",
+        SPILL, "Damage where the agent's belief did not change.", "low",
         compute=lambda a: a.movement_of_spot_checks.spill, needs_edit=True,
     ),
     *map(_define_damage, DAMAGE_PLACES),
     MetricDefinition(
         "orthogonal movement",
-        "What moved at right angles to the agent's movement, where the agent moved, in the unit of the "
-        "propagation ratio. From other beliefs than the agent's this takes some to become the agent: "
-        "see perfect revision.", "low", compute=lambda a: a.movement.orthogonal_movement, needs_edit=True,
+        "The part of the model's change of belief at right angles to the agent's, where the agent's changed, "
+        "in the unit of the propagation ratio. Becoming the agent takes some, too: see perfect revision.",
+        "low", compute=lambda a: a.movement.orthogonal_movement, needs_edit=True,
     ),
     MetricDefinition(
         "stray movement",
-        "Total variation between the movements of model and agent where the agent did not move; perfect "
-        "revision has some too.", "low", compute=lambda a: a.movement.stray_movement, needs_edit=True,
+        "Total variation between the changes of belief of model and agent, where the agent's did not change. "
+        "Perfect revision has some, too.",
+        "low", compute=lambda a: a.movement.stray_movement, needs_edit=True,
     ),
     MetricDefinition(
         SKILL_MOVED,
-        "Where the agent moved: share of the unedited model's distance to its new belief that the edit "
+        "Where the agent's belief changed: share of the unedited model's distance to it that the edit "
         "removes; below 0 is harm.", "high", "compared",
         compute=lambda a: a.movement.skill_moved, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL_STILL, "The same where the agent did not move.", "high", "compared",
+        SKILL_STILL, "The same where the agent's belief did not change.", "high", "compared",
         compute=lambda a: a.movement.skill_stayed, needs_edit=True,
     ),
     MetricDefinition(
@@ -446,12 +453,12 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high", "compared", compute=lambda a: a.movement.skill, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL_SPOT, "The same over random facts of which no editor was told (spot checks).", "high",
+        SKILL_SPOT, "The same over random facts that no editor is told of (spot checks).", "high",
         compute=lambda a: a.movement_of_spot_checks.skill, needs_edit=True,
     ),
     MetricDefinition(
-        SKILL_RECALIBRATED, "Skill after both models, edited and not, were brought as near to the agent "
-        "as one temperature a case and stratum brings them: who but softens or sharpens has none of it.",
+        SKILL_RECALIBRATED, "Coherence gained after each model, edited and not, gets its best temperature, "
+        "one a case and stratum. Mere softening or sharpening gains none.",
         "high", "headline", compute=lambda a: a.movement.skill_recalibrated, needs_edit=True,
     ),
     _define_over_recalibrated(SKILL, "high", lambda a: a.movement.skill_over_recalibrated),
@@ -461,28 +468,28 @@ METRICS: tuple[MetricDefinition, ...] = (
     *map(_define_false_change, FALSE_CHANGE_PLACES),
     *_define_at_places(
         "right",
-        "Share of generated answers {} that are the agent's most probable object, or one as probable.",
+        "Share of generated answers {} that name an object which the agent finds most probable.",
         "high",
     ),
     *_define_at_places(
-        "TV", "Total variation between the distributions of model and agent {}; 0 is equal, 1 is disjoint.",
+        "TV", "Total variation between the beliefs of model and agent {}; 0 is equal, 1 is disjoint.",
         "low",
     ),
     *map(_define_law, _LAWS),
     MetricDefinition(
         DUTCH_BOOK,
-        "What the model surely loses, for a unit stake, to somebody who bets against its own prices.", "low",
+        "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values.", "low",
         compute=lambda a: a.violations[DUTCH_BOOK], of_claims=True,
     ),
     MetricDefinition(
         TRUTH_VALUES,
-        "Total variation between the model's p(true), p(false) and the agent's, over the request, another "
-        "statement and their compounds: who says one half to all is coherent, and knows nothing.", "low",
+        "Total variation between the truth values of model and agent, over the request, another statement "
+        "and their compounds. Saying one half to all is coherent, but far from the agent.", "low",
         "compared", compute=lambda a: a.distance_of_claims, of_claims=True,
     ),
     *(
         MetricDefinition(
-            f"error of {name}", f"|p - q| of {says}, q being the agent's.", "low", "file", compute=compute
+            f"error of {name}", f"|p - q| of {says}; q is the agent's.", "low", "file", compute=compute
         )
         for name, (says, compute) in _ERRORS.items()
     ),

@@ -205,14 +205,14 @@ class Answers(readers.Answers):
 def _define_change(kind: str) -> MetricDefinition:
     """D_d of a kind of others."""
     people = {
-        NEW_HOLDERS: "who have the new object, as the paper asks",
-        OLD_HOLDERS: "who have the old object",
-        NEITHER: "who have neither (right is the old one; below 0 they are drawn to the new, above to the "
-        "old)",
+        NEW_HOLDERS: "with the new object, as in the paper",
+        OLD_HOLDERS: "with the old object",
+        NEITHER: "with neither (the old object counts as right: below 0 the model draws them to the new one, "
+        "above 0 to the old one)",
     }
     return MetricDefinition(
         CHANGE[kind],
-        f"Change of p(right) - p(wrong of the two objects of the edit), of others {people[kind]}.",
+        f"Change of p(right) - p(wrong) over old and new object, for other people {people[kind]}.",
         "high",
         # Of those with neither, 0 is best: who is drawn to the old object is moved as well.
         "table" if kind == NEITHER else "headline",
@@ -225,7 +225,7 @@ def _define_excess(kind: str) -> MetricDefinition:
     """The mean of |X_d| of a kind of others."""
     return MetricDefinition(
         EXCESS[kind],
-        f"Mean size of X_d, by which D_d differs from gold's own, of {kind}.",
+        f"Mean size of X_d, the difference of D_d from the agent's own: {kind}.",
         "low",
         "compared",
         compute=lambda a: a.mean_over(np.abs(a.changes.excess), a.has_role(kind)),
@@ -258,7 +258,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     *map(_define_change, OTHERS),
     MetricDefinition(
         LOWERED,
-        f"Share of questions about others whose D falls by more than {LEAST_FALL} further than gold's.",
+        f"Share of questions about others whose D falls by {LEAST_FALL} more than the agent's.",
         "low",
         "compared",
         compute=lambda a: a.mean_over(a.changes.excess < -LEAST_FALL, a.has_role(*OTHERS)),
@@ -268,8 +268,8 @@ METRICS: tuple[MetricDefinition, ...] = (
     *map(_define_excess, OTHERS),
     MetricDefinition(
         ACCURACY,
-        "Share of the edited person's other facts that are the most probable of their candidates; of edits "
-        "to another category, as in the paper.",
+        "Share of the edited person's other facts that are still the most probable, over edits to another "
+        "category, as in the paper.",
         "high",
         "headline",
         follows_sequences=True,
@@ -290,7 +290,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     MetricDefinition(
         UNREASONED,
-        "Of other facts that were right before, the share that is wrong after, though gold's answer stays.",
+        "Of the person's other facts that were right before, the share lost though the agent's answer stays.",
         "low",
         "compared",
         compute=lambda a: a.mean_over(a.is_lost & a.is_gold_true, a.crossing & a.was_true),
@@ -298,15 +298,15 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     MetricDefinition(
         SHARED,
-        "Of other facts that were right before and are wrong after, the share that gold loses too.",
+        "Of the person's other facts that are lost, the share that the agent loses too.",
         "high",
         compute=lambda a: a.mean_over(~a.is_gold_true, a.crossing & a.is_lost),
         needs_edit=True,
     ),
     MetricDefinition(
         RATIO,
-        "How much of the agent's movement about the person's other facts the model makes; 1 is Bayes, 0 is "
-        "none.",
+        "Part of the agent's change of belief about the person's other facts that the model makes: 1 as the "
+        "agent, 0 none.",
         "one",
         "compared",
         compute=lambda a: a.movement.propagation_ratio,
@@ -321,8 +321,8 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     MetricDefinition(
         STEREOTYPE,
-        "Probability gained beyond gold's by objects typical of the new object's group, of the person's "
-        "other facts; true ones apart.",
+        "Probability that objects typical of the new object's group gain in the person's other facts, beyond "
+        "the agent's; true objects apart.",
         "low",
         "compared",
         compute=lambda a: a.typical_gain("typical_new"),

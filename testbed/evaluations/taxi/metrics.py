@@ -192,19 +192,19 @@ def _dutch_book_loss(a: Answers) -> Metric:
 
 
 _RIGHT_WHERE = {
-    SUCCESS: "the new category is the most probable of the categories offered",
-    PROPERTIES: "the right value of a property is the most probable of those offered",
-    INVARIANCE: "of properties that should stay, the right value is the most probable of those offered",
-    CONSISTENCY: "of properties that should change, the right value is the most probable of those offered",
+    SUCCESS: "Share of edits after which the new category is the most probable option",
+    PROPERTIES: "Share of property questions whose right value is the most probable option",
+    INVARIANCE: "Of properties that should stay, the share whose right value is the most probable option",
+    CONSISTENCY: "Of properties that should change, the share whose right value is the most probable option",
 }
 METRICS: tuple[MetricDefinition, ...] = (
-    *(MetricDefinition(name, f"Share of questions in which {_RIGHT_WHERE[name]}.", "high", "headline",
+    *(MetricDefinition(name, f"{_RIGHT_WHERE[name]}.", "high", "headline",
                        name in (SUCCESS, CONSISTENCY), partial(_share_right, metric=name), needs_edit=True)
       for name in FOUR),
     *(MetricDefinition(
           reverse_name(name),
-          f"The same asked inversely: which subject is one, or has it; the edited one is right ({name}). "
-          "Questions are left out whose answer the corpus leaves undetermined.",
+          f"As {name}, by inverse questions: which subject is one, or has it? The edited subject is right. "
+          "Questions that the corpus leaves undecided are left out.",
           "high", "compared", compute=partial(_share_right, metric=name, inverse=True), needs_edit=True)
       for name in FOUR),
     MetricDefinition(
@@ -213,18 +213,18 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high", "compared", compute=_share_agreeing),
     MetricDefinition(
         "TV options",
-        "Total variation to the agent over the options of a property, as shares of what these have.",
+        "Total variation to the agent over the options of a property, renormalised over the options.",
         "low", "compared", compute=_distance_over_options),
     MetricDefinition(
         MASS_OUTSIDE,
-        "Probability that leaves the options of a property for other words, beyond the agent's.",
+        "Probability of words that are no option of a property, in excess of the agent's.",
         "low", "compared", compute=_excess_mass_outside),
     MetricDefinition(
-        OTHERS_RIGHT, "Share of other subjects' facts that are still the most probable.",
+        OTHERS_RIGHT, "Share of other subjects' facts whose right object is still the most probable.",
         "high", "compared", compute=lambda a: a.share_over(a.right_share, a.has_role(OTHER_FACT))),
     MetricDefinition(
         "propagation ratio",
-        "How much of the agent's movement the model makes, away from the category itself; 1 is Bayes, 0 is "
+        "Part of the agent's change of belief that the model makes, the category apart: 1 as the agent, 0 "
         "none.",
         "one", "compared", compute=lambda a: a.movement.propagation_ratio, needs_edit=True),
     MetricDefinition(
@@ -242,8 +242,8 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high", compute=lambda a: a.movement.skill, needs_edit=True),
     MetricDefinition(
         "Dutch book loss",
-        "What the model surely loses, for a unit stake, to somebody who bets against its own truth values of "
-        "what should follow and of a fact of somebody else.",
+        "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values, over a "
+        "property that should change and a fact of another subject.",
         "low", compute=_dutch_book_loss, of_claims=True),
     MetricDefinition(
         "TV absent",
