@@ -1,6 +1,7 @@
-"""Guests beside ours: the setting that trials choose, and answers that were made with another one."""
+"""Guests beside ours: who is compared, the setting that trials choose, and answers with another one."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,9 +11,11 @@ from experiments.studies import guests
 
 @pytest.fixture
 def options(tmp_path):
-    for folder in ("answers/one", "answers/other"):
-        (tmp_path / folder).mkdir(parents=True)
-    return guests.Settings(path=tmp_path, beside=("one=rome",))
+    for world in ("demo", "second"):
+        for guest in ("one", "one-late", "other"):
+            (tmp_path / world / guest).mkdir(parents=True)
+    beside = ("one=rome", "one-late=rome")
+    return guests.Settings(path=tmp_path, worlds=("demo", "second"), beside=beside, unchosen=("one-late",))
 
 
 def write_fields(folder, **fields):
@@ -20,10 +23,26 @@ def write_fields(folder, **fields):
 
 
 def test_guests_and_who_stands_beside_them(options):
-    assert options.guests == ["one", "other"]
-    assert options.ours == {"one": "rome"}
-    with pytest.raises(InputError, match="no folder two"):
-        guests.run_study(guests.Settings(path=options.path, beside=("two=rome",)))
+    assert options.guests == ["one", "one-late", "other"]
+    assert options.chosen_guests == ["one", "other"]
+    assert options.ours == {"one": "rome", "one-late": "rome"}
+    of_rome = [variant.name for variant in guests.VARIANTS if variant.editor == "rome"]
+    assert of_rome
+    assert options.pairs == [("one", "rome"), ("one-late", "rome"), *(("one", name) for name in of_rome)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"beside": ("two=rome",)}, "demo has no folder two"),
+        ({"unchosen": ("two",)}, "demo has no folder two"),
+        ({"worlds": ("second", "demo")}, "demo has no folder third"),
+    ],
+)
+def test_guests_who_did_not_answer_in_every_world_are_named(options, changes, message):
+    (options.path / "second" / "third").mkdir()
+    with pytest.raises(InputError, match=message):
+        guests.run_study(replace(options, **changes))
 
 
 def test_answers_by_another_setting_than_the_trials_choose_are_refused(options):
@@ -37,10 +56,20 @@ def test_answers_by_another_setting_than_the_trials_choose_are_refused(options):
         for name, (first, last) in values.items()
     ]
     assert guests.choose_trial(options, lines)["trial"] == "c"
-    write_fields(options.path / "answers" / "one", rate="c")
-    guests.check_setting(options, "one", lines)
-    write_fields(options.path / "answers" / "one", rate="b")
-    with pytest.raises(InputError, match=r"rate.*trial c"):
-        guests.check_setting(options, "one", lines)
+    answers = options.path / "second" / "one"
+    write_fields(answers, rate="c")
+    guests.check_setting(options, answers, lines)
+    write_fields(answers, rate="b")
+    with pytest.raises(InputError, match=r"second/one.*rate.*trial c"):
+        guests.check_setting(options, answers, lines)
     table = guests.search_table(options, {"one": lines})
     assert [row[1] for row in table.rows] == ["rate a", "rate b", "rate c *"]
+
+
+def test_variants_of_ours_change_what_tuning_does_not_choose(options):
+    """What is tuned would overwrite the change, and the variant would be ours again."""
+    for _, editor, changes in guests.VARIANTS:
+        entry = guests.stages.whose_options(editor)
+        ours = guests.EDIT["tiny"].configs
+        assert guests.stages.change_settings_of(ours, editor, changes)[editor] != ours[editor]
+        assert not changes.keys() & entry.search.keys()

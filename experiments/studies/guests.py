@@ -1,19 +1,23 @@
 """Editors from elsewhere beside ours of the same name: the same cases, and how far apart they are.
 
 Command:
-    python -m experiments.guests --path FOLDER --run demo --development dev --beside their-rome=rome
+    python -m experiments.guests --path FOLDER --worlds demo second --development dev --beside their-rome=rome
 
-FOLDER/answers has a folder for each guest, called as it is to be called: what door.py wrote for the cases of
-`python -m testbed.export --cases --run demo` (docs/pytorch.md). FOLDER/trials has for each guest a folder for
-every setting that was tried on the cases of the development run, `--trial-cases` of them. The study chooses
-among them by the rule of `testbed.tune`, and refuses answers that were made with another setting. Ours are
-tuned on the same run by `testbed.tune`, with as many trials and cases.
+FOLDER has a folder for each run of `--worlds`, and in it one for each guest, called as it is to be called:
+what door.py wrote for the cases of `python -m testbed.export --cases --run demo` (docs/pytorch.md).
+FOLDER/trials has for each guest a folder for every setting that was tried on `--trial-cases` cases of the
+development run. The study chooses among them by the rule of `testbed.tune`, and refuses answers by another
+setting. Ours are tuned on the same run by `testbed.tune`, with as many trials and cases.
+
+Why a guest and ours differ is tested by changing one thing: in ours by VARIANTS, in a guest by answers with
+another setting, which stand beside the others and are named by `--unchosen`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_json, read_record
@@ -23,21 +27,42 @@ from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StudySettings
 from testbed.console import say
-from testbed.edit import Jobs, plan_jobs
+from testbed.edit import Job, Jobs, plan_jobs
 from testbed.engine.results import cluster_levels
 from testbed.engine.tuning import tuned_file
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.metrics import CONTRADICTS
 from testbed.presets import EDIT
-from testbed.run.runs import Run
+from testbed.run.runs import Run, recorded_settings
 from testbed.score import import_answers
+from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.statistics import compare_metrics
-from testbed.scores.summary import ScoredEditor, rows_in_contest
+from testbed.scores.summary import ScoredEditor, rows_in_contest, score_editors
 from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings, ScoreSettings
 from testbed.tune import choose_setting, measure_headlines
 
 SEED = 0
+TRIALS = "trials"
+
+
+class Variant(NamedTuple):
+    """One of ours with one thing as a guest has it, to test whether that makes them differ."""
+
+    name: str
+    editor: str
+    changes: Mapping[str, Any]
+
+
+VARIANTS = (
+    Variant("ft-constrained, last layer", "ft-constrained", {"layers": "late"}),
+    # Theirs stops where the loss is below .01, on a development world after 1 to 20 of 25 steps.
+    Variant("ft-constrained, 15 steps", "ft-constrained", {"steps": 15}),
+    Variant("rome, last layer", "rome", {"depth": 1.0}),
+    Variant("rome, moment not shrunk", "rome", {"shrink": 1e-9}),
+    Variant("memit, subject's token", "memit", {"token": "subject"}),
+)
 
 
 @dataclass(frozen=True)
@@ -46,21 +71,28 @@ class Settings(StudySettings):
 
     path: Path = Path("guests")
     """Folder of answers and trials."""
-    run: str = "demo"
-    """The run whose cases were answered."""
+    worlds: tuple[str, ...] = ("demo",)
+    """The runs whose cases were answered."""
     cases: int = 240
-    """How many."""
+    """How many of each."""
     development: str = "dev"
     """The run on which settings were chosen."""
     trial_cases: int = 16
     """Cases that each setting was tried on."""
     beside: tuple[str, ...] = ()
     """GUEST=EDITOR for each guest that has one of ours beside it."""
+    unchosen: tuple[str, ...] = ()
+    """Guests with a setting that no trial chose, to test why they differ."""
 
     @property
     def guests(self) -> list[str]:
         """Names, in order."""
-        return sorted(path.name for path in (self.path / "answers").iterdir() if path.is_dir())
+        return list_folders(self.path / self.worlds[0])
+
+    @property
+    def chosen_guests(self) -> list[str]:
+        """Those whose setting was chosen by trials."""
+        return [guest for guest in self.guests if guest not in self.unchosen]
 
     @property
     def ours(self) -> dict[str, str]:
@@ -68,46 +100,70 @@ class Settings(StudySettings):
         pairs = [word.partition("=") for word in self.beside]
         return {guest: editor for guest, _, editor in pairs}
 
+    @property
+    def variants(self) -> list[Variant]:
+        """Of those of ours that stand beside a guest."""
+        return [variant for variant in VARIANTS if variant.editor in self.ours.values()]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every guest and ours; then every guest and ours with one thing as the guest has it."""
+        chosen = [(guest, editor) for guest, editor in self.ours.items() if guest not in self.unchosen]
+        unchosen = [(guest, editor) for guest, editor in self.ours.items() if guest in self.unchosen]
+        changed = [(a, one.name) for one in self.variants for a, b in chosen if b == one.editor]
+        return [*chosen, *unchosen, *changed]
+
     def edits(self, run: str, cases: int, **options: Any) -> EditSettings:
         """The edits of a run."""
         return replace(EDIT["tiny"], run=run, runs=self.runs, cases=CaseConfig(cases), **options)
 
 
+def list_folders(folder: Path) -> list[str]:
+    """Names of the folders in a folder, in order."""
+    return sorted(path.name for path in folder.iterdir() if path.is_dir())
+
+
 def run_study(options: Settings) -> None:
     """Trials, answers, our edits, and a record of all."""
-    unknown = options.ours.keys() - set(options.guests)
-    if unknown:
-        raise InputError(f"{options.path / 'answers'} has no folder {min(unknown)}, which --beside names")
+    check_guests(options)
     stages.prepare_jax()
-    searches = {guest: search_trials(options, guest) for guest in options.guests}
+    searches = {guest: search_trials(options, guest) for guest in options.chosen_guests}
     for guest, lines in searches.items():
-        check_setting(options, guest, lines)
-    jobs = [import_guest(options, options.path / "answers" / guest, guest) for guest in options.guests]
-    ours = tuple(dict.fromkeys(options.ours.values()))
-    own = options.edits(options.run, options.cases, editors=ours, tuned=options.development)
-    if ours:
-        stages.edit(own)
-        jobs.append(plan_jobs(own))
-    say(f"record: {record_study(options, jobs, searches)}")
+        for world in options.worlds:
+            check_setting(options, options.path / world / guest, lines)
+    scored = {world: score_world(options, world) for world in options.worlds}
+    say(f"record: {record_study(options, scored, searches)}")
 
 
-def import_guest(options: Settings, answers: Path, name: str, trial: bool = False) -> Jobs:
+def check_guests(options: Settings) -> None:
+    """Refuse worlds with other guests than the first has, and names that are no guest's.
+
+    Raises:
+        InputError: names a folder that is missing.
+    """
+    named = {*options.guests, *options.ours, *options.unchosen}
+    for world in options.worlds:
+        missing = named - set(list_folders(options.path / world))
+        if missing:
+            raise InputError(f"{options.path / world} has no folder {min(missing)}; answer its cases there")
+
+
+def import_guest(options: Settings, answers: Path, name: str, run: str, cases: int) -> Jobs:
     """What one folder of answers came to, as edits of the run that it answers."""
-    run, cases = (options.development, options.trial_cases) if trial else (options.run, options.cases)
     shared = vars(options.edits(run, cases)) | {"configs": {}}
     return import_answers(ScoreSettings(**shared, answers=answers, name=name))
 
 
 def search_trials(options: Settings, guest: str) -> list[dict[str, Any]]:
     """The headlines of each setting that was tried, and the setting as `setting`."""
-    lines = []
-    folder = options.path / "trials" / guest
-    for answers in sorted(path for path in folder.iterdir() if path.is_dir()):
-        name = f"{guest}-trial-{answers.name}"
-        jobs = import_guest(options, answers, name, trial=True)
-        evaluation = options.edits(options.development, options.trial_cases).chosen_evaluation
+    lines, run, cases = [], options.development, options.trial_cases
+    folder = options.path / TRIALS / guest
+    for trial in list_folders(folder):
+        name = f"{guest}-trial-{trial}"
+        jobs = import_guest(options, folder / trial, name, run, cases)
+        evaluation = options.edits(run, cases).chosen_evaluation
         headlines = measure_headlines(evaluation, jobs.jobs[0].folder, jobs.columns, name)
-        lines.append({"trial": answers.name, "setting": setting_of(answers)} | headlines)
+        lines.append({"trial": trial, "setting": setting_of(folder / trial)} | headlines)
     return lines
 
 
@@ -117,62 +173,92 @@ def setting_of(answers: Path) -> dict[str, str]:
     return fields
 
 
-def check_setting(options: Settings, guest: str, lines: Sequence[dict[str, Any]]) -> None:
+def check_setting(options: Settings, answers: Path, lines: Sequence[dict[str, Any]]) -> None:
     """Refuse answers by another setting than the one that the trials choose.
 
     Raises:
         InputError: names both.
     """
-    best, used = choose_trial(options, lines), setting_of(options.path / "answers" / guest)
+    best, used = choose_trial(options, lines), setting_of(answers)
     if best["setting"] != used:
         raise InputError(
-            f"the answers of {guest} were made with {used}, and its trials choose {best['setting']} (trial "
+            f"{answers} was made with {used}, and its trials choose {best['setting']} (trial "
             f"{best['trial']}); answer the cases with that setting"
         )
 
 
 def choose_trial(options: Settings, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The trial that the rule of `testbed.tune` chooses."""
-    metrics = options.edits(options.run, options.cases).chosen_evaluation.metrics
+    metrics = options.edits(options.worlds[0], options.cases).chosen_evaluation.metrics
     headlines = metrics_shown_in(metrics, "headline")
     return choose_setting(lines, headlines[0], headlines[-1])
 
 
-def record_study(
-    options: Settings, jobs: Sequence[Jobs], searches: Mapping[str, list[dict[str, Any]]]
-) -> Path:
-    """The guests beside ours, the paired differences, and the trials of each."""
-    methods = {job.name: job.trace["method"] for of_one in jobs for job in of_one.jobs}
-    bound = jobs[0].jobs[0].trace["settings"]
-
-    def is_wanted(config: dict[str, Any]) -> bool:
-        return config["settings"] == bound and methods.get(config["editor"]) == config["method"]
-
-    run = Run(options.runs, options.run)
-    scored = {one.edits.editor: one for one in stages.score_runs([run], DEFAULT_EVALUATION, is_wanted)}
-    order = [name for guest in options.guests for name in (guest, options.ours.get(guest)) if name]
-    order = list(dict.fromkeys(order))
-    pages = {
-        "guests.md": stages.show_tables(
-            [
-                editor_table([scored[name] for name in order]),
-                difference_table([(scored[a], scored[b]) for a, b in options.ours.items()]),
-                search_table(options, searches),
-            ]
-        )
+def score_world(options: Settings, world: str) -> dict[str, ScoredEditor]:
+    """Guests, ours, and variants of ours on the cases of one world, by name for tables."""
+    answers = options.path / world
+    jobs = {
+        guest: import_guest(options, answers / guest, guest, world, options.cases).jobs[0]
+        for guest in options.guests
     }
+    tuned = partial(options.edits, world, options.cases, tuned=options.development)
+    configs = EDIT["tiny"].configs
+    for editor in dict.fromkeys(options.ours.values()):
+        jobs[editor] = edit_cases(tuned(editors=(editor,)))
+    for name, editor, changes in options.variants:
+        changed = stages.change_settings_of(configs, editor, changes)
+        jobs[name] = edit_cases(tuned(editors=(editor,), configs=changed))
+    run, evaluation, gathered = Run(options.runs, world), recorded_evaluation_named(DEFAULT_EVALUATION), []
+    for name, job in jobs.items():
+        (one,) = gather_results([run], evaluation, job_matcher(job))
+        gathered.append(one._replace(name=name))
+    return {one.name: one for one in score_editors(gathered)}
+
+
+def edit_cases(settings: EditSettings) -> Job:
+    """Make the edits of one of ours, where they are missing."""
+    stages.edit(settings)
+    return plan_jobs(settings).jobs[0]
+
+
+def job_matcher(job: Job) -> Callable[[dict], bool]:
+    """Whether a config.json is of these edits."""
+    wanted = [job.name, job.trace["method"], job.trace["settings"]]
+    return lambda config: [config["editor"], config["method"], config["settings"]] == wanted
+
+
+def record_study(
+    options: Settings,
+    scored: Mapping[str, Mapping[str, ScoredEditor]],
+    searches: Mapping[str, list[dict[str, Any]]],
+) -> Path:
+    """Everyone on every world, the paired differences, and the trials of each guest."""
+    runs = {world: Run(options.runs, world) for world in options.worlds}
+    tables = [editor_table(world, [*by_name.values()]) for world, by_name in scored.items()]
+    tables += [difference_table(options.pairs, scored), search_table(options, searches)]
     development = Run(options.runs, options.development)
     files = [tuned_file(development, DEFAULT_EVALUATION, name) for name in options.ours.values()]
+    found: dict[str, Any] = {
+        f"found in {world}": figures_by_editor([*by_name.values()], (CONTRADICTS, "all"))
+        for world, by_name in scored.items()
+    }
     return options.record(
-        run,
-        pages,
+        runs[options.worlds[0]],
+        {"guests.md": stages.show_tables(tables)},
         BY_EDITOR,
         tuned={path.stem: read_record(path) for path in files},
-        found=figures_by_editor([scored[name] for name in order], (CONTRADICTS, "all")),
+        worlds={name: {"all": {"model": describe_world(run)}} for name, run in runs.items()},
+        **found,
     )
 
 
-def editor_table(editors: Sequence[ScoredEditor]) -> Table:
+def describe_world(run: Run) -> dict[str, float]:
+    """The seed of a world, and the share of its facts that its model learned."""
+    seed = recorded_settings(run, "corpus")[0]["seed"]
+    return {"seed": seed, "facts learned": read_json(run.finished_file)["accuracy"]}
+
+
+def editor_table(world: str, editors: Sequence[ScoredEditor]) -> Table:
     """A row an editor and a reference: requests that contradict the truth."""
     columns, first = metrics_shown_in(editors[0].evaluation.metrics, "compared"), editors[0]
     by_reader = [(one.name, one) for one in editors] + [(name, first) for name in first.reference_names]
@@ -181,8 +267,8 @@ def editor_table(editors: Sequence[ScoredEditor]) -> Table:
         for reader, one in by_reader
     ]
     return Table(
-        "guests",
-        "Guests and ours: requests that contradict the truth",
+        f"guests-{world}",
+        f"Guests and ours in {world}: requests that contradict the truth",
         ["editor", *columns],
         rows,
         "One world and one model: intervals are over its subjects and requested objects.",
@@ -191,19 +277,24 @@ def editor_table(editors: Sequence[ScoredEditor]) -> Table:
     )
 
 
-def difference_table(pairs: Sequence[tuple[ScoredEditor, ScoredEditor]]) -> Table:
-    """A row a pair, guest less ours on the same cases."""
-    columns = metrics_shown_in(pairs[0][0].evaluation.metrics, "compared") if pairs else []
+def difference_table(
+    pairs: Sequence[tuple[str, str]], scored: Mapping[str, Mapping[str, ScoredEditor]]
+) -> Table:
+    """A row a pair and a world, the first less the second on the same cases."""
     rows: list[list[Cell]] = []
-    for guest, own in pairs:
-        results = guest.edits.results
-        among = guest.evaluation.subsets(results)[CONTRADICTS]
-        levels, rng = cluster_levels(results), generator(SEED, f"guests {guest.name}")
-        both = [(guest.values[guest.name][metric], own.values[own.name][metric]) for metric in columns]
-        rows.append(
-            [f"{guest.name} less {own.name}", *(compare_metrics(*two, levels, among, rng) for two in both)]
-        )
-    return Table("differences", "Guests less ours: requests that contradict", ["pair", *columns], rows)
+    columns: list[str] = []
+    for names in pairs:
+        for world, by_name in scored.items():
+            guest, own = (by_name[name] for name in names)
+            columns = metrics_shown_in(guest.evaluation.metrics, "compared")
+            results = guest.edits.results
+            among = guest.evaluation.subsets(results)[CONTRADICTS]
+            levels, rng = cluster_levels(results), generator(SEED, f"guests {guest.name}")
+            both = [(guest.values[guest.name][metric], own.values[own.name][metric]) for metric in columns]
+            differences = [compare_metrics(*two, levels, among, rng) for two in both]
+            rows.append([" less ".join(names), world, *differences])
+    title = "One less the other: requests that contradict"
+    return Table("differences", title, ["pair", "world", *columns], rows, words=2)
 
 
 def search_table(options: Settings, searches: Mapping[str, list[dict[str, Any]]]) -> Table:
