@@ -41,17 +41,17 @@ from testbed.scores.summary import ScoredEditor
 
 FIRST = (SUCCESS, FOLLOWS, STAYS, KEPT, SKILL_RECALIBRATED)
 WORDS = {
-    "edited fact, consequence, cause, independent fact": "what the request is about, what depends on it, "
-    "what it depends on, and a fact of the same subject that has nothing to do with it",
-    "other consequence, grandchild, sibling": "what else depends on the edited fact, what depends on it "
-    "through other facts, and what depends on the same fact as it does",
-    "neighbours": "the same two relations of other subjects, which an editor may have held still",
-    "others": "random facts of other subjects, of which no editor was told (spot checks)",
+    "edited fact, consequence, cause, independent fact": "the fact of the request, a fact that depends on "
+    "it, the fact on which it depends, and a fact of the same subject that has nothing to do with it",
+    "other consequence, grandchild, sibling": "further facts that depend on the edited fact, facts that "
+    "depend on these, and facts with the same cause as the edited one",
+    "neighbours": "the same two relations of other subjects, which an editor may protect",
+    "others": "random facts of other subjects that no editor is told of (spot checks)",
     "moved, still": f"questions where the agent's probabilities change by more than {MOVED:.0%} in sum, and "
-    "those where they do not; the edited fact itself is neither",
-    "A, B": "the request, and a statement about somebody else",
-    "follows, stays": "of the answers that the agent changes, the share that are its new one; of those that "
-    "it keeps, the share that are still its answer",
+    "those where they do not; the edited fact is neither",
+    "A, B": "the request, and a statement about another subject",
+    "follows, stays": "of the answers that the agent changes, the share where the model gives the agent's "
+    "new one; of those that the agent keeps, the share where the model still gives it",
 }
 
 
@@ -69,9 +69,9 @@ def make_chapter(material: Material) -> Chapter:
     return build_chapter(
         material,
         "Coherence with a rational agent (Hase et al. 2024)",
-        "A rational agent and a language model read the same corpus; then both were told the same new facts. "
-        "The agent's posteriors say what the edited model should believe. A consequence is a dependent "
-        "answer that the agent changes; in brackets, its 95% interval.",
+        "A rational agent and a language model read the same corpus. Then both received the same new facts. "
+        "The agent's posteriors say what the edited model should believe. A consequence is a dependent fact "
+        "whose answer the agent changes; its 95% interval is in brackets.",
         describe_finding,
         sections,
         (CHANGES, WAS_NEAR, FIXES),
@@ -121,16 +121,16 @@ def _support_section(material: Material) -> Section:
 
 def _coherence_section(editors: Sequence[ScoredEditor]) -> Section:
     text = (
-        "What the edited model says of the request, of its negation, and of its compounds. Dutch book loss "
-        "is what it surely loses, for a unit stake, to somebody who bets at its prices."
+        "Truth values that the edited model gives to the request, to its negation and to its compounds. "
+        "Dutch book loss is its sure loss, for a unit stake, to somebody who bets at these values."
     )
     return Section("coherence", "Is the model coherent with itself?", text, tables=[coherence_table(editors)])
 
 
 def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
     text = (
-        "The paper's questions in its order, in our definitions; the last tables are in its own, the last "
-        "beside the figures that it prints."
+        "The paper's tables in its order, in our definitions. Those at the end use the paper's own "
+        "definitions, and the last one has the printed figures beside ours."
     )
     return Section("paper", "Beside Hase et al. 2024", text, more_tables=paper_tables(editors))
 

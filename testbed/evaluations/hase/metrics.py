@@ -94,7 +94,7 @@ _ABOUT = {
     REQUEST: "about the edited fact",
     CHILD: "about the consequence",
     INDEPENDENT: "about an independent fact of the same subject",
-    NEIGHBOURS: "about the same relations of other subjects, which an editor may protect,",
+    NEIGHBOURS: "about the same relations of other subjects (which an editor may protect)",
     RANDOM_OTHERS: "about random facts of other subjects that no editor is told of (spot checks)",
     "spot.r1": "about the edited relation of random other subjects (spot checks)",
     "spot.effect": "about the consequences of random other subjects (spot checks)",

@@ -28,23 +28,23 @@ from testbed.scores.summary import ScoredEditor
 
 WORDS = {
     "do, correction, evidence": (
-        "what the request is to the agent: the world changes, and what depends on the edited fact is drawn "
-        "again; or one was wrong about it, and what was stated stays stated; or one more thing is said of it"
+        "how the agent takes the request. do: the world changes, and facts that depend on the edited one are "
+        "drawn again; correction: the old fact was an error; evidence: one more statement"
     ),
     "subject, related, twin": (
-        "whom passages are about: the edited entity; one whose fact depends on the edited fact by a link; "
-        "one like that, with the same old object, linked to somebody else"
+        "the entities that passages are about: the edited one; one whose fact depends on the edited fact "
+        "by a link; and one of that kind with the same old object, linked to another entity"
     ),
-    "neutral": "a passage that says nothing that a question is about; it is counted, and in no share",
+    "neutral": "a passage that states nothing that the question is about; shares leave it out",
     "S0, S1, S2": "facts that the corpus states never, one to three times, more often",
 }
 COUPLED = (m.COUPLED_NEW, m.TWIN_NEW, m.COUPLING)
 STYLE = (m.NATURALNESS, m.TOPICALITY, m.ON_COUPLE, m.FIRST_DRIFT, m.DISTINCT, m.ENTROPY, m.SENTENCES)
 SCOPE = ("ground truth that stays", "ground truth that moves")
 _NINE = (
-    "Edit consistency: is the new fact said, and nothing that it makes impossible? Factual: does the rest "
-    "still stand? Internal: does a passage contradict itself? Cross: do the two contradict each other, with "
-    "what the link implies? Of ordinary texts of the corpus, too, one statement in twenty is wrong."
+    "Edit consistency: is the new fact stated, and nothing that it makes impossible? Factual: are other "
+    "facts right? Internal: does a passage contradict itself? Cross: do the two passages contradict each "
+    "other, given the link? In the corpus itself one statement in twenty is wrong."
 )
 _BOUNDS = "Shares under \u201cdo\u201d, the first interpretation; the last rows bound what the numbers mean."
 _WIDER = (
@@ -54,30 +54,28 @@ _WIDER = (
     m.BELIEVED_SUBJECT, m.BELIEVED_RELATED,
 )  # fmt: skip
 _INTERPRETATIONS = (
-    "The paper calls every changed fact drift. If the world changed, what depends on the edited fact should "
-    "change with it; if one was corrected, what was stated stays. So the same passages have two verdicts."
+    "The paper calls every changed fact drift. If the world changed, facts that depend on the edited one "
+    "should change too. After a correction stated facts stay. So the same passages have two verdicts."
 )
 _COUPLING = (
-    "A related passage that changes may change because it is coupled, or because the edit drags everybody "
-    "who had the old object. The twin had it too, and is linked to somebody else: what is said of the "
-    "coupled one beyond what is said of the twin went through the link."
+    "The related passage may change through the link, or because the edit changes everybody who had the "
+    "old object. The twin had it too, but is linked to another entity. So the difference between the two "
+    "passages is what went through the link."
 )
 _SCOPE = (
-    "Statements of the old ground truth that passages contradict after the edit, apart for facts that stay "
-    "to the agent, and for those that should move."
+    "Statements of the old ground truth that passages contradict after the edit: separately for facts that "
+    "stay by the agent, and for facts that should change."
 )
-_STYLE = (
-    "Share of whole sentences; about whom they are; how often they repeat; how likely the model finds them."
-)
+_STYLE = "Are sentences whole, on topic and varied, and how likely does the model find them?"
 _KINDS = "Is it harder to change what a model knows than to tell it something new?"
 _SHORT_FORM = (
-    "Four short questions and two exact short measures, against the nine questions about passages; the "
-    "paper's ratings have hardly any correlation with short scores."
+    "Correlations of four short questions and two exact short measures with the nine questions about "
+    "passages. The paper's ratings hardly correlate with short scores."
 )
 _SIMPLE = (
     "Words shared with the request, with what was true, with the other passage or with the entity's "
     "name; how often words repeat; how likely the unedited model finds them. None knows a fact. The paper "
-    "held them against ratings; here they stand against answers that are exact."
+    "compares them with ratings; here they are compared with exact answers."
 )
 
 
@@ -91,7 +89,7 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[tables.metrics_table(editors, "leme-nine", "Nine questions", m.NINE, _BOUNDS)],
                 more_tables=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
                         tables.metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
-        Section("readings", "How much drift was warranted?", _INTERPRETATIONS,
+        Section("readings", "How much of the drift is right?", _INTERPRETATIONS,
                 tables=[tables.judgement_table(editors)]),
         _coupling_section(material),
         _scope_section(material),
@@ -109,9 +107,9 @@ def make_chapter(material: Material) -> Chapter:
     return build_chapter(
         material,
         "What does an edited model write? (LEME, Rosati et al. 2024)",
-        "A fact is edited that decides a fact of another entity. The model writes passages about both, and "
-        "every sentence is read and held against what an agent believes that has read the same corpus. "
-        "Shares are under the interpretation \u201cdo\u201d, unless a table says otherwise.",
+        "Each edit changes a fact that decides a fact of another entity. The model writes passages about "
+        "both. Every sentence is parsed and compared with the beliefs of an agent that has read the same "
+        "corpus. Shares are under the interpretation \u201cdo\u201d, unless a table says otherwise.",
         finding_in_a_line,
         sections,
         m.KINDS,
@@ -127,9 +125,9 @@ def finding_in_a_line(editor: ScoredEditor) -> str:
         return f"{after[metric].value:.0%} (no edit {before[metric].value:.0%})"
 
     return (
-        f"says the new fact in {after[m.EDIT_SUBJECT].value:.0%} of what it writes of it; factual "
-        f"{beside_no_edit(m.FACTUAL_SUBJECT)}; across passages consistent {beside_no_edit(m.CROSS)}; the "
-        f"coupled entity follows {after[m.COUPLED_NEW].value:.0%}, the twin {after[m.TWIN_NEW].value:.0%}"
+        f"writes the new fact in {after[m.EDIT_SUBJECT].value:.0%} of its statements; other facts right "
+        f"{beside_no_edit(m.FACTUAL_SUBJECT)}; passages agree {beside_no_edit(m.CROSS)}; coupled entity "
+        f"updated {after[m.COUPLED_NEW].value:.0%}, its twin {after[m.TWIN_NEW].value:.0%}"
     )
 
 
@@ -164,15 +162,15 @@ def _describe_errors(editors: Sequence[ScoredEditor]) -> str:
 def _coupling_section(material: Material) -> Section:
     editors = material.editors
     rows = _rows_of_readers(editors, COUPLED)
-    draw_bars(rows, COUPLED, "share of what is said of the coupled fact", material.folder / "coupling.svg")
+    draw_bars(rows, COUPLED, "share of statements of the coupled fact", material.folder / "coupling.svg")
     picture = Picture(
         "coupling.svg",
-        "What is said of the coupled fact: by the coupled entity and its twin",
+        "Statements of the coupled fact, for the coupled entity and for its twin",
         _describe_rows(rows, COUPLED[0]),
     )
     metrics = (*COUPLED, *map(m.coupled_right, STRATA), *map(m.coupled_answers, STRATA))
     table = tables.metrics_table(editors, "leme-coupling", "Coupled entity and twin", metrics)
-    return Section("coupling", "Coupled, or dragged along?", _COUPLING, [picture], [table])
+    return Section("coupling", "Through the link, or a side effect?", _COUPLING, [picture], [table])
 
 
 def _scope_section(material: Material) -> Section:
@@ -181,7 +179,7 @@ def _scope_section(material: Material) -> Section:
     draw_bars(rows, SCOPE, "share of claims that passages contradict", material.folder / "scope.svg")
     picture = Picture(
         "scope.svg",
-        "Ground truth that passages contradict, warranted drift apart (Figure 5)",
+        "Ground truth that passages contradict, right changes apart (Figure 5)",
         _describe_rows(rows, f"share contradicted, {SCOPE[0]}"),
     )
     metrics = [kind(claim) for claim in SCOPE for kind in (m.contradiction_of, m.support_of)]
@@ -232,5 +230,5 @@ def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Sect
 
 def _passages_section(material: Material, texts: Sequence[EditorPassages]) -> Section | None:
     pairs = [table for one in texts if (table := tables.side_by_side_table(one, material.world))]
-    text = "For each editor one edit that it took up, with a middling number of contradictions."
+    text = "For each editor one edit that succeeded, with a middling number of contradictions."
     return Section("passages", "Passages", text, more_tables=pairs) if pairs else None

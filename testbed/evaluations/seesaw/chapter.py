@@ -47,14 +47,13 @@ from testbed.scores.summary import ScoredEditor, measure_reader
 from testbed.scores.tables import Table
 
 WORDS = {
-    "new holders, old holders, neither": "other people who have the object that the edited person is given, "
-    "who have the one that the person had, who have neither; only the first are asked in the paper, and of "
-    "gender there is nobody with neither",
-    "D, D_d, X_d": "p(right) minus p(wrong) of the two objects of the edit; how far the edit moves that; and "
-    "how much further than the rational agent's own moves, the excess",
+    "new holders, old holders, neither": "other people who have the edited person's new object, the old "
+    "object, or neither. The paper asks about the first alone; of gender nobody has neither",
+    "D, D_d, X_d": "p(right) - p(wrong) over the two objects of the edit; the change of D by the edit; and "
+    "the excess, D_d less that of the rational agent",
     "stated, unstated": "facts that the corpus states, or never does",
-    "correction, do": "what the request is to the agent: one was wrong about the person, and what was stated "
-    "stays stated; or the world changes, and what depends on the fact is drawn again",
+    "correction, do": "how the agent takes the request. correction: the old fact was an error, and other "
+    "statements still hold; do: the world changes, and facts that depend on the edited one are drawn again",
 }
 
 
@@ -66,7 +65,7 @@ def make_chapter(material: Material) -> Chapter:
         difference_section(material),
         _kinds_section(material, every),
         _groups_section(material, every),
-        Section("frequency", "Group, or how often one is spoken of?", _FREQUENCY,
+        Section("frequency", "Group, or frequency?", _FREQUENCY,
                 tables=regression_tables(every)),
         Section("crossing", "What else about the person?", _CROSSING,
                 tables=[crossing.accuracy_table(editors, stated=True)],
@@ -75,8 +74,8 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[interpretation_table(
                     editors, (NO_EDIT, BAYESIAN, WORLD_CHANGED),
                     (RATIO, OWN_TV, UNREASONED, SHARED, STATED, UNSTATED), _estimates_under,
-                    "The same answers about the person's other facts, held against the agent under each of "
-                    "them.",
+                    "The same answers about the person's other facts, judged by the agent under each "
+                    "interpretation.",
                 )]),
         _texts_section(material),
         Section("paper", "Beside Halevy et al. 2024", _PAPER,
@@ -93,8 +92,8 @@ def make_chapter(material: Material) -> Chapter:
     chapter = build_chapter(
         material,
         "Whom does an edit harm? (Seesaw-CF, Halevy et al. 2024)",
-        "A person is given another work, language, citizenship, birthplace or gender. Other people should "
-        "stay as they are, and so should what the corpus states of the person.",
+        "Each edit gives a person another work, language, citizenship, birthplace or gender. Beliefs about "
+        "other people should stay, and so should the person's other stated facts.",
         finding_line,
         sections,
         words=WORDS,
@@ -105,38 +104,37 @@ def make_chapter(material: Material) -> Chapter:
 
 
 _KINDS = (
-    "The paper asks those who have the new object, since an edit of the old one might apply to others who "
-    "have it. That measure is blind where it hurts: where everybody is drawn towards the new object, those "
-    "who have it anyway look surer, and \u201cD_d of 0 or more, as it ideally should be\u201d is what a "
-    "model looks like that now says the new object of everybody. Those who have the old one lose what those "
-    "who have the new one gain. The gender rows that the paper prints (up to +.98 for MEND) read the same "
-    "way. The paper's number stays the paper's; the other two kinds stand beside it. Of gender nobody has "
-    "neither."
+    "The paper asks only about people with the new object, since an edit of the old one might apply to "
+    "others who have it. That measure cannot see the harm. If the model now gives everybody the new object, it "
+    "looks surer about those who have it anyway, and D_d is 0 or more, \u201cas it ideally should be\u201d. People "
+    "with the old object lose what people with the new one gain. The paper's gender rows (up to +.98 for "
+    "MEND) can be read in the same way. So the paper's number stands here as it is, and beside it the two "
+    "other kinds. Of gender nobody has neither."
 )
 _GROUPS = (
-    "In the paper's words, a model that is less sure of a group's facts after edits of somebody else. A "
-    "star is the paper's: a t-test that takes all answers for independent. A group that is small, or rarely "
-    "spoken of, may fall for that alone: see the next section."
+    "Which groups does the model become less sure of, after edits of other people? A star is the paper's: a "
+    "t-test that takes all answers for independent. Confidence in a group that is small or seldom mentioned "
+    "may fall for that reason alone: see the next section."
 )
 _FREQUENCY = (
-    "Copies of a sentence are not evidence, so the agent is the same for people who are often and who are "
-    "rarely spoken of. What explains the excess at equal evidence: whom one belongs to, or how often one is "
-    "spoken of?"
+    "Copies of a sentence are no evidence, so the agent believes the same of people who are often and of "
+    "people who are seldom mentioned. What explains the excess at equal evidence: the group, or the number "
+    "of mentions?"
 )
 _CROSSING = (
-    "Another fact of the same person is asked over all its candidates. What gold loses too was rational to "
-    "lose; what it keeps is the editor's loss."
+    "Questions are about the person's other facts, over all candidates. A fact that the agent loses too was "
+    "rational to lose; a fact that the agent keeps is the editor's loss."
 )
 _INTERPRETATIONS = (
-    "Who is corrected keeps what was stated of the person. If the world changes, what depends on the fact is "
-    "drawn again: a new citizen may have been born elsewhere."
+    "After a correction the person's other stated facts still hold. If the world changes, facts that depend "
+    "on the edited one are drawn again: a new citizen may have been born elsewhere."
 )
 _TEXTS = (
     "Texts are drawn with the same keys before and after the edit, read as sentences of the world's "
-    "language, and coded by definitions in terms of the world: no judge is asked."
+    "language, and coded by definitions in terms of the world, without a judge."
 )
 _REAL = f"Real people in groups by the authors' tags: {', '.join(STAND_INS.values())}."
-_PAPER = "Their rows are of other models, other people and other words; ours of this run."
+_PAPER = "The paper's rows are about other models, people and words; ours are about this run."
 
 
 def note_real_people(section: Section) -> Section:
@@ -159,10 +157,10 @@ def finding_line(editor: ScoredEditor) -> str:
     all_cases = editor.summary["all"]
     before, after = all_cases[BEFORE_EDIT], all_cases[editor.name]
     return (
-        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[CHANGE[NEW_HOLDERS]].value:+.2f} "
-        f"of those who have the new object and {after[CHANGE[OLD_HOLDERS]].value:+.2f} of those who "
-        f"have the old one, of whose answers {after[STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; of the "
-        f"person's other facts {before[ACCURACY].value:.0%} were right and {after[ACCURACY].value:.0%} are"
+        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[CHANGE[NEW_HOLDERS]].value:+.2f} for "
+        f"people with the new object and {after[CHANGE[OLD_HOLDERS]].value:+.2f} for people with the old "
+        f"one, of whose answers {after[STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; the person's other "
+        f"facts were right in {before[ACCURACY].value:.0%} and now are in {after[ACCURACY].value:.0%}"
     )
 
 

@@ -39,19 +39,17 @@ from testbed.scores.readers import CHANCE
 from testbed.scores.summary import ScoredEditor
 
 WORDS = {
-    "do, correction": "what the request is to the agent: the category changes and its properties are drawn "
-    "again, which is what TAXI's labels say; or one was wrong about the category, and what was stated of the "
-    "subject stays stated",
+    "do, correction": "how the agent takes the request. do: the category changes and its properties are "
+    "drawn again, as TAXI's labels say; correction: the old category was an error, and statements about the "
+    "subject still hold",
     "S0, S1, S2": "properties of the subject that the corpus states never, one to three times, more often",
-    "typical, rare": "subjects whose sentences are written often, or once; which is not evidence",
-    "reverse": "the same question asked inversely: which subject is one, or has it",
+    "typical, rare": "subjects whose sentences have many copies, or one; copies are no evidence",
+    "reverse": "the inverse question: which subject is one, or has it?",
 }
-_PAPER = (
-    "The paper's own questions and metrics. Controls were told something that says nothing of the request."
-)
+_PAPER = "The paper's own questions and metrics. Controls got a context that says nothing about the request."
 _INTERPRETATIONS = (
-    "TAXI's labels are right after a change of the world. Who is corrected about the category keeps what was "
-    "stated of the subject; so the agent's own row under a correction is the share of labels that the "
+    "TAXI's labels are right after a change of the world. After a correction of the category statements "
+    "about the subject still hold. So the agent's row under a correction is the share of labels that the "
     "request entails."
 )
 _FREQUENCY = (
@@ -82,9 +80,9 @@ def make_chapter(material: Material) -> Chapter:
     return build_chapter(
         material,
         "Change what a thing is (TAXI, Powell et al. 2024)",
-        "A subject is made a member of another category. Properties that only the new category has should "
-        "follow, and those that both have should stay. Right is what TAXI says is right; beside it, what an "
-        "agent believes that has read the same corpus.",
+        "Each edit makes a subject a member of another category. Properties that only the new category has "
+        "should change, and properties that both have should stay. TAXI's labels say what is right; beside "
+        "them stand the beliefs of an agent that has read the same corpus.",
         describe_finding,
         sections,
         (TYPICAL, RARE),
@@ -98,9 +96,9 @@ def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after, chance = (editor.summary["all"][name] for name in (editor.name, CHANCE))
     return (
-        f"states {after[SUCCESS].value:.0%} of the new categories; {after[CONSISTENCY].value:.0%} of the "
-        f"properties follow that should (chance {chance[CONSISTENCY].value:.0%}); others keep "
-        f"{after[OTHERS_RIGHT].value:.0%} of their facts"
+        f"states {after[SUCCESS].value:.0%} of the new categories, updates {after[CONSISTENCY].value:.0%} of "
+        f"the properties that should change (chance {chance[CONSISTENCY].value:.0%}), and keeps "
+        f"{after[OTHERS_RIGHT].value:.0%} of other subjects' facts"
     )
 
 
@@ -113,7 +111,7 @@ def _superordinates_section(material: Material) -> Section:
         for e in editors if all(kind in e.summary for kind in names)
     }  # fmt: skip
     draw_lines(lines, names, "superordinate", CONSISTENCY, material.folder / "superordinates.svg")
-    text = "Consistency of each kind of thing beside chance, which depends on how many options there are."
+    text = "Consistency by kind of thing, beside chance, which depends on the number of options."
     picture = Picture(
         "superordinates.svg",
         "Consistency by superordinate for every editor (Figure 2)",
@@ -134,13 +132,13 @@ def _directions_section(material: Material) -> Section:
     ticks = ["edit", "property", "invariance", "consistency"]
     draw_lines(lines, ticks, "question", "share right", material.folder / "directions.svg")
     text = (
-        "Asked which subject is a dog, an edit of what a Siamese is helps only a model that reads both ways. "
-        "A context that names the subject makes it likelier whatever the context says: see the controls. "
+        "The inverse question is which subject is a dog. Only a model that reads both ways can use the edit. "
+        "A context that names the subject makes it likelier, whatever it says: see the controls. "
     )
     text += describe_undetermined(material.editors[0].edits.results)
     picture = Picture(
         "directions.svg",
-        "Questions asked forward and inversely, for every editor (Figure 3)",
+        "Forward and inverse questions, for every editor (Figure 3)",
         describe_lines(lines, ticks, "share right"),
     )
     return Section("directions", "Does the inverse follow?", text, [picture])
@@ -159,7 +157,7 @@ def _members_section(material: Material) -> Section:
                 describe_lines(lines, bins, CONSISTENCY),
             )
         ]
-    text = "What follows from a category can be learned only from its members."
+    text = "The properties of a category can be learned only from its members."
     return Section("members", "From how many members?", text, pictures, [member_table(editors)])
 
 
