@@ -105,11 +105,11 @@ def make_chapter(material: Material) -> Chapter:
 
 _KINDS = (
     "The paper asks only about people with the new object, since an edit of the old one might apply to "
-    "others who have it. That measure cannot see the harm. If the model now gives everybody the new object, it "
-    "looks surer about those who have it anyway, and D_d is 0 or more, \u201cas it ideally should be\u201d. People "
-    "with the old object lose what people with the new one gain. The paper's gender rows (up to +.98 for "
-    "MEND) can be read in the same way. So the paper's number stands here as it is, and beside it the two "
-    "other kinds. Of gender nobody has neither."
+    "others who have it. That measure cannot see the harm. If the model now gives everybody the new "
+    "object, it looks surer about those who have it anyway, and D_d is 0 or more, \u201cas it ideally "
+    "should be\u201d. People with the old object lose what people with the new one gain. The paper's "
+    "gender rows (up to +.98 for MEND) can be read in the same way. So the paper's number stands here as "
+    "it is, and beside it the two other kinds. Of gender nobody has neither."
 )
 _GROUPS = (
     "Which groups does the model become less sure of, after edits of other people? A star is the paper's: a "
