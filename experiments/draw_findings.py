@@ -123,13 +123,14 @@ def chart_seesaw() -> Chart:
 
 def chart_negation() -> Chart:
     """Belief in a false claim after an edit that says so, denies it, or labels it."""
-    found = read_estimates("2026-11-25-negation")
-    told = ("S", '"S" is true', '"S" is false', '"not S" is true', '"S" is false, its label only')
+    estimates = read_estimates("2026-11-25-negation")
+    wordings = ("S", '"S" is true', '"S" is false', '"not S" is true', '"S" is false, its label only')
     rows = {
         words: {
-            name: found["false", name, words, "o after"] for name in ("full", "lora-down", "the exact agent")
+            name: estimates["false", name, words, "o after"]
+            for name in ("full", "lora-down", "the exact agent")
         }
-        for words in told
+        for words in wordings
     }
     return Chart("A model that is told that S is false believes S as much as before its label", "p(S)", rows)
 

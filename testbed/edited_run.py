@@ -89,10 +89,10 @@ class EditedRun:
         Raises:
             InputError: an unknown name or relation.
         """
-        asked = self.questions[0]
+        fact = self.questions[0]
         if question:
-            asked = self.original.world.tokenizer.language.parse_prompt(question)
-        return self.ask_about(*asked, top)
+            fact = self.original.world.tokenizer.language.parse_prompt(question)
+        return self.ask_about(*fact, top)
 
     def ask_about(self, subject: int, relation: int, top: int = 5) -> Grid:
         """As `ask`, of a subject and a relation."""

@@ -91,8 +91,8 @@ def export_cases(
 
     made_from = {"inputs": inputs_of(run, checkpoint), "settings": options.settings_as_data()}
     if (folder / DOOR).exists():
-        told = read_json(folder / DOOR)
-        if {key: told.get(key) for key in made_from} != made_from:
+        exported = read_json(folder / DOOR)
+        if {key: exported.get(key) for key in made_from} != made_from:
             raise InputError(f"{folder} holds other cases; choose another --folder, or move it away")
         say(f"{folder} holds these cases already")
     else:

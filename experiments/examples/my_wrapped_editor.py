@@ -41,10 +41,10 @@ class WrappedEditor:
         self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: dict[str, Any]
     ) -> "PreTrainedModel":
         """The edited model."""
-        told = {key: request[key] for key in ("prompt", "subject", "ground_truth")}
-        told["target_new"] = request["target_stopped" if self.stopped else "target_new"]
+        request_data = {key: request[key] for key in ("prompt", "subject", "ground_truth")}
+        request_data["target_new"] = request["target_stopped" if self.stopped else "target_new"]
         edited, _ = apply_to_model(
-            model, tokenizer, [told], HyperParameters(self.rate, self.steps, self.weight)
+            model, tokenizer, [request_data], HyperParameters(self.rate, self.steps, self.weight)
         )
         return edited
 

@@ -213,10 +213,12 @@ def follow_editor(
     """
     graph, truth = world.graph, world.generative.truth
     every, size = np.arange(len(graph)), len(stream.facts)
-    told = [(int(graph.subject[f]), int(graph.relation[f]), int(truth[f])) for f in every]
-    triples = [(*told[f][:2], o) for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)]
+    true_facts = [(int(graph.subject[f]), int(graph.relation[f]), int(truth[f])) for f in every]
+    triples = [
+        (*true_facts[f][:2], o) for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)
+    ]
     requests = make_requests(world.tokenizer, triples, np.zeros(size), np.full(size, CREDENCE))
-    truths = make_requests(world.tokenizer, told, np.zeros(len(told)), np.ones(len(told)))
+    truths = make_requests(world.tokenizer, true_facts, np.zeros(len(true_facts)), np.ones(len(true_facts)))
     truths = Request(*(x[:, 0] for x in truths))
     root = jax.random.key(integer(seed, "many edits"))
 

@@ -209,12 +209,12 @@ def ask_agent(world: World, claims: Claims) -> dict[str, Answers]:
         weight = agent.weight_for(s, r, o, CREDENCE)
         answers.setdefault("", []).append(_beliefs_about(agent, claims, i))
         for name, lesson in LESSONS.items():
-            told = agent
+            reader = agent
             for form in lesson.forms:
                 # A denial at this certainty (Jeffrey); who is as sure already is brought halfway to 1.
-                sure = max(CREDENCE, 1 - float(told.probability(s, r, o)) / 2)
-                told = told.with_edit(EditRequest(s, r, o, weight, form=form, probability=sure))
-            answers.setdefault(name, []).append(_beliefs_about(told, claims, i))
+                certainty = max(CREDENCE, 1 - float(reader.probability(s, r, o)) / 2)
+                reader = reader.with_edit(EditRequest(s, r, o, weight, form=form, probability=certainty))
+            answers.setdefault(name, []).append(_beliefs_about(reader, claims, i))
     return {name: Answers(*map(np.array, zip(*rows, strict=True))) for name, rows in answers.items()}
 
 

@@ -99,13 +99,13 @@ def hop_table(key: str, title: str, rows: Rows) -> Table:
     columns = [f"{what} {h}" for what in (FOLLOWED, FALSE, DAMAGE, SKILL) for h in HOPS]
     columns = [SUCCESS, *columns, f"{FALSE} {ELSEWHERE}", f"{DAMAGE} {ELSEWHERE}"]
     counts = next(iter(rows.values()))
-    asked = ", ".join(f"{c}: {counts[c].cases}" for c in columns if c.startswith((FOLLOWED, FALSE)))
+    case_counts = ", ".join(f"{c}: {counts[c].cases}" for c in columns if c.startswith((FOLLOWED, FALSE)))
     better: dict[str, Better] = {c: ("low" if c.startswith((FALSE, DAMAGE)) else "high") for c in columns}
     cells: list[list[Cell]] = [[name, *(row[c] for c in columns)] for name, row in rows.items()]
     note = (
         "By steps below the edited fact: of the answers that must change, the share that is the "
         "agent's; of those that must stay, the share that changed; the distance to the agent that the edit "
-        f"added; skill, which no temperature buys. Edits asked: {asked}."
+        f"added; skill, which no temperature buys. Cases: {case_counts}."
     )
     return Table(key, title, ["editor", *columns], cells, note, better=better)
 

@@ -217,9 +217,9 @@ def read_corpus(run: Run, world: RevisionWorld, number: int, generalises: bool =
         p.astype(np.float32),
         (how_often / how_often.sum(axis=0) * p[:, :, 0]).astype(np.float32),
     )
-    asked = revision.edit_settings(revision.Settings(editors=("none",), runs=run.root), world, "none")
-    agent = agent_named(asked.agent, loaded)
-    cases = asked.evaluations["hase"].make_cases(loaded, agent, number, asked.cases.credence, world.seed)
+    options = revision.edit_settings(revision.Settings(editors=("none",), runs=run.root), world, "none")
+    agent = agent_named(options.agent, loaded)
+    cases = options.evaluations["hase"].make_cases(loaded, agent, number, options.cases.credence, world.seed)
     return Reading(loaded, beliefs, probability, subjects, objects, list(cases))
 
 

@@ -151,8 +151,8 @@ def study_stages(settings: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
         world = settings.world(name)
         yield f"model of {name}", partial(prepare_run, world, settings.runs)
         for editor in settings.editors:
-            asked = revision.edit_settings(settings.edits, world, editor)
-            yield f"edit {name} by {editor}", partial(edit, asked)
+            options = revision.edit_settings(settings.edits, world, editor)
+            yield f"edit {name} by {editor}", partial(edit, options)
 
 
 def false_changes(results: Results) -> Metric:

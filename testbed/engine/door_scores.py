@@ -104,8 +104,8 @@ def check_before(questions: Questions, answers: Answers, about: dict[str, Any]) 
     )
     if np.nanmax(distances) <= SAME and np.isfinite(distances).all():
         return
-    asked = distances[distances > 0]
-    share = float(np.mean(~(asked <= SAME)))
+    nonzero = distances[distances > 0]
+    share = float(np.mean(~(nonzero <= SAME)))
     version = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     if not np.isfinite(distances).all():
         why = f"some answers there are not numbers; the fault is on the side of PyTorch ({version})"

@@ -194,15 +194,15 @@ def halves_of(results: Results) -> tuple[Results, Results | None]:
     one half.
     """
     choices, cases = results.choices, results.cases
-    told = choices.is_told
-    if not told.any():
+    is_told = choices.is_told
+    if not is_told.any():
         return results, None
     is_request = (choices.subject == cases["subject"][choices.case]) & (
         choices.relation == cases["relation"][choices.case]
     )
-    if (told | is_request).all():
+    if (is_told | is_request).all():
         return results, None
-    return select_choices(results, ~told), select_choices(results, told | is_request)
+    return select_choices(results, ~is_told), select_choices(results, is_told | is_request)
 
 
 def mark_lost_edits(results: Results, folder: Path, may_be_silent: bool = False) -> Results:

@@ -141,7 +141,7 @@ class TorchEditor:
         return self.causes.get(self._key_of(request), "")
 
     def _key_of(self, request: Request) -> tuple[str, ...]:
-        return tuple(told["sentence"] for told in self._read_facts(request))
+        return tuple(fact["sentence"] for fact in self._read_facts(request))
 
     def _read_facts(self, request: Request) -> list[dict[str, Any]]:
         facts = zip(
@@ -163,14 +163,18 @@ class TorchEditor:
         weights = add_changes(params, carried)
         build_model, tokenizer = load_skeleton(config, len(params["embedding"]), self.world.tokenizer)
         tokenizer.padding_side = padding
-        told = self._read_facts(request)
-        named = dict(name_tensors(weights))
-        tokenizer.request = told
+        requests = self._read_facts(request)
+        tensor_by_name = dict(name_tensors(weights))
+        tokenizer.request = requests
         edited = call_editor(
-            self.user_editor, build_model(named), tokenizer, told if told[1:] else told[0], int(seed)
+            self.user_editor,
+            build_model(tensor_by_name),
+            tokenizer,
+            requests if requests[1:] else requests[0],
+            int(seed),
         )
-        tensors = read_weights(edited, named, path_of(self.user_editor))
-        check_answers(edited, build_model(tensors), told[0], path_of(self.user_editor))
+        tensors = read_weights(edited, tensor_by_name, path_of(self.user_editor))
+        check_answers(edited, build_model(tensors), requests[0], path_of(self.user_editor))
         after = stack_tensors(config.layers, tensors.__getitem__)
         return jax.tree.map(lambda new, old: new - old, after, weights)
 
