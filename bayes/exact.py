@@ -247,8 +247,8 @@ class ExactAgent:
         """
         fact = self._find_fact(subject, relation)
         open_to_it = not self.graph.is_link[fact] and (kind == "do" or not self.known.is_settled(fact))
-        meant = kind == "evidence" or self.has_truth(fact)
-        return open_to_it and meant and not self._has_changed(fact)
+        has_meaning = kind == "evidence" or self.has_truth(fact)
+        return open_to_it and has_meaning and not self._has_changed(fact)
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether it is impossible, by what was said for certain, that (subject, relation) is each object."""

@@ -53,8 +53,8 @@ def statement_ratios(
         ratios[places[0]] = weight * known.statement_strength(relation)
     else:
         raise InputError(f"there is no form {form!r} of a request")
-    left = np.array([log_p + ratios.get(k, 0.0) for k, log_p in enumerate(log_belief.tolist())])
-    if np.isnan(left).any() or (left == -math.inf).all():
+    log_posterior = np.array([log_p + ratios.get(k, 0.0) for k, log_p in enumerate(log_belief.tolist())])
+    if np.isnan(log_posterior).any() or (log_posterior == -math.inf).all():
         raise InputError("the evidence rules this request out, or has settled what it asks about")
     return ratios
 
@@ -73,8 +73,8 @@ def refuse_retraction(known: KnownEvidence, fact: int, places: Sequence[int]) ->
     sure = any(math.isinf(own.get(place, 0.0)) for place in places)
     everything = len(set(places)) == known.count_candidates(fact)
     if sure and known.config.logical and not everything:
-        left = known.without_evidence(fact, places)
-        if not left.is_settled(fact):
+        remaining = known.without_evidence(fact, places)
+        if not remaining.is_settled(fact):
             raise InputError(
                 "and/or sentences about this fact may remain, which were not kept because it was settled; "
                 "retract all objects of the fact, or fit the agent without these sentences"

@@ -59,8 +59,11 @@ def rows_of(graph: KnowledgeGraph, config: ExactConfig) -> list[Rows]:
         raise InputError(
             "a row of the world is not a distribution over the objects of its relation; build it again"
         )
-    left = iter(parts)
-    return [Rows(next(left), None if up == NO_UPSTREAM else next(left)) for up in graph.upstream.tolist()]
+    remaining = iter(parts)
+    return [
+        Rows(next(remaining), None if up == NO_UPSTREAM else next(remaining))
+        for up in graph.upstream.tolist()
+    ]
 
 
 def _posterior_mean(graph: KnowledgeGraph, config: ExactConfig, relation: int) -> Rows:

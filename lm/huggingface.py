@@ -170,9 +170,9 @@ def _weight_name(name: str) -> str:
 
 def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[str, Tensor]) -> None:
     """Refuse tensors that are missing, superfluous, of another shape, or no plain floats."""
-    left = dict(tensors)
+    remaining = dict(tensors)
     for name, shape in _expected_tensors(*architecture):
-        tensor = left.pop(name, None)
+        tensor = remaining.pop(name, None)
         if tensor is None:
             raise InputError(f"{folder} has no tensor {name}, which its {CONFIG} asks for; fetch it again")
         if tensor.shape != shape:
@@ -184,10 +184,10 @@ def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[st
                 f"{tensor.path}: {name} is {tensor.dtype}; convert weights of {', '.join(FLOATS)} instead"
             )
     # Old files keep the rotary wavelengths, which follow from the configuration.
-    extra = [name for name in left if not name.endswith(".rotary_emb.inv_freq")]
+    extra = [name for name in remaining if not name.endswith(".rotary_emb.inv_freq")]
     if extra:
         raise InputError(
-            f"{left[extra[0]].path}: {extra[0]} belongs to no Mistral or Llama of this {CONFIG}; remove it"
+            f"{remaining[extra[0]].path}: {extra[0]} is in no Mistral or Llama of this {CONFIG}; remove it"
         )
 
 

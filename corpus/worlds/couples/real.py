@@ -199,11 +199,19 @@ def read_couples(
             `config.strict`, anything left out without being asked for, or renamed.
     """
     facts = wikidata.read_wikidata(config, cache, watch, note, account)
-    held = {p: objects_of(facts, p) for p in {r.property for r in RELATIONS}}
+    objects_by_property = {p: objects_of(facts, p) for p in {r.property for r in RELATIONS}}
     if config.several == "drop":
-        held = {p: {s: o for s, o in of.items() if len({*o}) == 1} for p, of in held.items()}
+        objects_by_property = {
+            p: {s: o for s, o in of.items() if len({*o}) == 1} for p, of in objects_by_property.items()
+        }
     graph = _build_couples_graph(
-        choose_couples(facts, held, config, account), held, facts, config, rng, account, watch
+        choose_couples(facts, objects_by_property, config, account),
+        objects_by_property,
+        facts,
+        config,
+        rng,
+        account,
+        watch,
     )
     if config.strict:
         account.check_totals(config.path)

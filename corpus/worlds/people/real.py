@@ -67,10 +67,12 @@ def read_people_world(
     """
     tags = read_tags(Path(config.people.tags))
     facts = wikidata.read_wikidata(config, cache, watch, note, account)
-    held = {p: objects_of(facts, p) for p in (*PROPERTIES.values(), ETHNIC_GROUP)}
+    objects_by_property = {p: objects_of(facts, p) for p in (*PROPERTIES.values(), ETHNIC_GROUP)}
     if config.several == "drop":
-        held = {p: {s: o for s, o in of.items() if len(o) == 1} for p, of in held.items()}
-    everybody = _collect_people(facts, held, tags, account)
+        objects_by_property = {
+            p: {s: o for s, o in of.items() if len(o) == 1} for p, of in objects_by_property.items()
+        }
+    everybody = _collect_people(facts, objects_by_property, tags, account)
     if not everybody:
         raise InputError(
             f"{config.path}: nobody has a citizenship, and an ethnic group and an occupation, or a "

@@ -225,8 +225,8 @@ def _form_relations(
             values = {row.category: row.value for row in part}
             why = "another superordinate has a property called so" if elsewhere else ""
             if len(parts) > 1:
-                held = ", ".join(dict.fromkeys(values.values()))
-                why = f"a category has several values of it; this relation is for {held}"
+                value_names = ", ".join(dict.fromkeys(values.values()))
+                why = f"a category has several values of it; this relation is for {value_names}"
             relations.append(_Relation(index, name, label, values, tuple(candidates), f"{key} {name}", why))
     return relations
 
@@ -286,8 +286,8 @@ def _read_superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: 
     rows: dict[tuple[str, str, str], Row] = {}
     for where, cells in _read_lines(folder / f"{name}{ROWS}", ROW_COLUMNS, filled=ROW_COLUMNS[:3]):
         said, value = cells["entity"], cells["answer_fwd"]
-        meant = (said,) if said in categories else ALIASES.get(said, ())
-        known = [category for category in meant if category in categories]
+        candidates = (said,) if said in categories else ALIASES.get(said, ())
+        known = [category for category in candidates if category in categories]
         if not known:
             example = f"{where}: {said!r} is not a category of {name}"
             account.leave_out("rows about no category", 1, (example,))
