@@ -196,15 +196,15 @@ class OpenRun(RunParts):
                 f"{self.run.folder} has no edits for the evaluation {evaluation}; run python -m testbed.edit "
                 f"{editor} {self.run.options} --evaluation {evaluation} first"
             )
-        meant = [path for path, config in finished.items() if editor in (path.name, config["editor"])]
+        candidates = [path for path, config in finished.items() if editor in (path.name, config["editor"])]
         origin = cases_from(evaluation_named(evaluation))
-        current = [path for path in meant if not why_left_out(self.run, finished[path], origin)]
+        current = [path for path in candidates if not why_left_out(self.run, finished[path], origin)]
         if len(current) == 1:
             return current[0]
         if current:
             raise InputError(f"{editor} has several; name one: {', '.join(path.name for path in current)}")
-        if meant:
-            raise InputError(f"{meant[0]} {why_left_out(self.run, finished[meant[0]], origin)}")
+        if candidates:
+            raise InputError(f"{candidates[0]} {why_left_out(self.run, finished[candidates[0]], origin)}")
         names = ", ".join(sorted({config["editor"] for config in finished.values()}))
         raise InputError(f"{self.run.folder} has no edits by {editor}; there are those by {names}")
 

@@ -113,9 +113,9 @@ def bca_interval(
     number, total = len(of), of.sum(0)
     times = rng.multinomial(number, np.ones(number) / number, RESAMPLES).astype(float)
     draws = np.sort(ratio(np.tensordot(times, of, 1)), axis=0)
-    left = ratio(total) - ratio(total - of)
-    left -= left.mean(0)
-    acceleration = (left**3).sum(0) / (6 * np.maximum((left**2).sum(0) ** 1.5, 1e-300))
+    jackknife = ratio(total) - ratio(total - of)
+    jackknife -= jackknife.mean(0)
+    acceleration = (jackknife**3).sum(0) / (6 * np.maximum((jackknife**2).sum(0) ** 1.5, 1e-300))
     below = ((draws < ratio(total)).mean(0) + (draws <= ratio(total)).mean(0)) / 2
     bias = ndtri(np.clip(below, 1 / RESAMPLES, 1 - 1 / RESAMPLES))
     shifted = bias + ndtri([[0.025], [0.975]])

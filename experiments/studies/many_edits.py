@@ -325,8 +325,8 @@ def bits_per_number(worlds: Sequence[WorldAnswers]) -> float:
         said = StatementIndex(one.world.graph, one.world.sentences).objects_by_relation
         latest = one.stream.latest(len(one.stream.facts))
         facts, objects = one.stream.facts[latest], one.stream.objects[latest]
-        kept = one.model.answers[-1][facts] == objects
-        bits += sum(np.log2(len(said[r])) for r in one.world.graph.relation[facts[kept]].tolist())
+        is_kept = one.model.answers[-1][facts] == objects
+        bits += sum(np.log2(len(said[r])) for r in one.world.graph.relation[facts[is_kept]].tolist())
         numbers += float(one.model.numbers[-1])
     return bits / numbers if numbers else float("nan")
 

@@ -217,8 +217,8 @@ def compiled_edits_that_fit(bytes_of_one: Callable[[int], float], most: int) -> 
         bytes_of_one: what an edit takes beside others, given how many there are; nan where nobody knows.
     """
     while most > 1:
-        taken = bytes_of_one(most)
-        fewer = most if math.isnan(taken) else affordable_edits(taken, most)
+        bytes_used = bytes_of_one(most)
+        fewer = most if math.isnan(bytes_used) else affordable_edits(bytes_used, most)
         if fewer == most:
             break
         most = fewer

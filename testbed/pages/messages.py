@@ -49,11 +49,11 @@ def describe_support(editors: Sequence[ScoredEditor], metric: str) -> str:
 
 def describe_retention(curves: Mapping[str, Sequence[Retention]], metric: str) -> str:
     """Whose last edits are best kept, and whose least."""
-    kept = {
+    share_kept = {
         name: curve[-1].at_end[metric].value for name, curve in curves.items() if metric in curve[-1].at_end
     }
     count = max((curve[-1].edits for curve in curves.values()), default=0)
-    return describe_extremes(kept, f"{metric} kept after {count:,} edits")
+    return describe_extremes(share_kept, f"{metric} kept after {count:,} edits")
 
 
 def format_number(value: float) -> str:

@@ -59,14 +59,14 @@ def label_accuracy(
     Args:
         sentences: indices of sentences of each kind.
     """
-    tokenizer, spoken = world.tokenizer, world.sentences
+    tokenizer, corpus_sentences = world.tokenizer, world.sentences
     true, false = tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)
     shares = {}
     for kind, which in sentences.items():
-        prompts = [np.concatenate([[BOS], tokenizer.sentence(spoken[int(i)])[:-1]]) for i in which]
-        right = spoken.label[which]
+        prompts = [np.concatenate([[BOS], tokenizer.sentence(corpus_sentences[int(i)])[:-1]]) for i in which]
+        right = corpus_sentences.label[which]
         if kind == Kind.TRUTH:
-            s, r, o = spoken.a[which].T
+            s, r, o = corpus_sentences.a[which].T
             right = world.generative.truth[world.graph.find(s, r)] == o
         # Widths in steps of eight, so that few programs serve all kinds.
         width = -(-max(map(len, prompts)) // 8) * 8

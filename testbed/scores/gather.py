@@ -93,9 +93,9 @@ class EditorResults(NamedTuple):
 
 def describe_missing_numbers(name: str, results: Results) -> str:
     """How many of an editor's edits gave no numbers, in words; empty where all did."""
-    lost = results.lost_edits
-    sentence = f"{lost} of {len(results)} edits of {name} gave no numbers and count as failures."
-    return sentence if lost else ""
+    lost_edits = results.lost_edits
+    sentence = f"{lost_edits} of {len(results)} edits of {name} gave no numbers and count as failures."
+    return sentence if lost_edits else ""
 
 
 FITTED_HALF = "these questions"
@@ -266,9 +266,9 @@ def describe_circumstances(config: dict[str, Any]) -> str:
     words = [f"{name} {made[name]}" for name in NUMERIC_PACKAGES if name in made]
     words += [f"on {made['device']}"] if "device" in made else []
     words += [f"{name} {value}" for name, value in flags.items() if value != USUAL_FLAGS.get(name)]
-    begun = made.get("begun")
+    at_start = made.get("begun")
     return ", ".join(words) + (
-        f" (begun with {describe_circumstances({'made_with': begun})})" if begun else ""
+        f" (begun with {describe_circumstances({'made_with': at_start})})" if at_start else ""
     )
 
 

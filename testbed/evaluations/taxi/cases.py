@@ -123,10 +123,12 @@ class TaxiAsker(Asker):
         s, category = request.subject, self.taxonomy.category_by_member
         is_observation = request.kind != "do"
         unsure = [p for p, belief in before.items() if is_observation and p[0] != s and belief.max() < SURE]
-        left = [pair for pair in unsure if category.get(pair[0]) == self.edit.old]
+        remaining = [pair for pair in unsure if category.get(pair[0]) == self.edit.old]
         joined = [pair for pair in unsure if category.get(pair[0]) == self.edit.new]
         own = [pair for pair in before if pair[0] == s]
-        return self.taxi_gold.beliefs_without(s, agent, left) | ask_beliefs(self.graph, agent, own + joined)
+        return self.taxi_gold.beliefs_without(s, agent, remaining) | ask_beliefs(
+            self.graph, agent, own + joined
+        )
 
     def ask_forward(
         self, role: str, pair: Pair, objects: Sequence[int], label: int, old: int, changed: bool
