@@ -1,7 +1,7 @@
-"""What every agent offers: beliefs as sparse distributions, edits as cheap views, and how exact it all is.
+"""What every agent offers: beliefs as sparse distributions, edits, and how exact its answers are.
 
-An agent is fitted once and never changes; `with_edit` returns another one that shares all that is
-unchanged. Arguments of `probability` broadcast, so that one call answers a question or a million.
+An agent is fitted once and never changes. `with_edit` returns another agent, which shares all that is
+unchanged. Arguments of `probability` broadcast, so one call can answer a million questions.
 """
 
 from typing import Literal, NamedTuple, Protocol, Self
@@ -22,22 +22,27 @@ StatementForm = Literal[
     "replacement",
     "retraction",
 ]
-"""What is said of a fact (`bayes.statements`)."""
+"""The forms that a request can have (`bayes.statements`)."""
 
 
 class EditRequest(NamedTuple):
     """A request about (subject, relation, object).
 
-    evidence: `weight` further statements of it. correction: a sentence that settles it. do: the world
-    changes; the fact is set, what it depends on stays, and what depends on a fact that was set or drawn
-    again is drawn again with probability `redraw`. Being no observation, it moves nobody else.
+    Kinds, which say how an agent takes an assertion:
+        evidence: `weight` further statements of the fact.
+        correction: a sentence that settles the fact.
+        do: the world changes. The fact is set and its cause stays. A fact that depends on one that was set
+            or drawn again is drawn again, with probability `redraw`. Other subjects are not affected, since
+            nothing was observed.
 
-    Every other form than an assertion is evidence. "S" stands for "subject relation object":
-    denial: not S. true, false: "S" is true, is false. probability: S with this probability. disjunction: S,
-    or one of `others` in its place. source: somebody says S who is right with this probability. replacement:
-    what `others` say was wrong, it is S. retraction: whatever was said that names S, or one of `others` in
-    its place, is withdrawn, as if it had never been read. `probability` of a denial or disjunction is that
-    of its being right.
+    Forms, of which all but an assertion are evidence; S stands for "subject relation object":
+        denial: not S. `probability` is that of the denial's being right.
+        true, false: "S" is true, "S" is false.
+        probability: S with this `probability`.
+        disjunction: S, or S with one of `others` as its object. `probability` is that of its being right.
+        source: somebody who is right with this `probability` says S.
+        replacement: S with `others` as its object was wrong; S is right.
+        retraction: sentences that name S, or S with one of `others`, count as never read.
     """
 
     subject: int
@@ -55,11 +60,11 @@ class Exactness(NamedTuple):
     """How far an agent's answers are Bayes' rule for the process that wrote its corpus.
 
     Attributes:
-        kind: "exact", up to `bound`; "exact, rows given", for whoever knows what facts are drawn from; or
-            "approximation", by an unknown amount.
-        bound: at most this is the probability that an answer takes anybody's fact for another one; None
-            for an approximation.
-        why: one clause for people.
+        kind: "exact", up to `bound`; "exact, rows given", for an agent that knows the distributions from
+            which facts are drawn; or "approximation", whose error is unknown.
+        bound: largest probability that the agent takes some fact for another one; None for an
+            approximation.
+        why: a clause that a table can print.
     """
 
     kind: Literal["exact", "exact, rows given", "approximation"]
@@ -121,7 +126,7 @@ class Agent(Protocol):
         """How far the answers are Bayes' rule for the corpus that was read."""
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
-        """Whether a request of this kind about (subject, relation) means anything to the agent."""
+        """Whether the agent has a rule for a request of this kind about (subject, relation)."""
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether each object has probability 0, whatever evidence may come; same shape as `objects`."""
