@@ -1,4 +1,4 @@
-"""From a world to its corpus: draw the sentences, compose the documents, save what both say (design.md 3)."""
+"""From a world to its corpus: draw the sentences, compose the documents, save both (design.md 3)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,12 +24,12 @@ from corpus.text.tokenizer import Tokenizer, entity_tokenizer, save_tokenizer, t
 
 
 class Corpus(NamedTuple):
-    """What is written about a world.
+    """All sentences about a world, and the documents that have them.
 
     Attributes:
-        sentences: those that are evidence about it.
-        further: those that only further documents have; they follow `sentences` where documents count them.
-        chosen: whom and what imagine and revise documents may be about.
+        sentences: the evidence about the world.
+        further: sentences that only further documents have; documents number them after `sentences`.
+        chosen: subjects and objects that imagine and revise documents may be about.
     """
 
     sentences: Sentences
@@ -47,7 +47,7 @@ def draw_sentences(
     seed: int,
     threads: int,
 ) -> tuple[Sentences, Resolution | None]:
-    """The evidence about a world, and how sure it leaves a reader, of which only kind `exact` knows.
+    """The evidence about a world; for kind `exact` also how sure it leaves a reader of each fact.
 
     Raises:
         InputError: facts of an exact world stay in doubt.
@@ -69,7 +69,7 @@ def compose_corpus(
     seed: int,
     threads: int,
 ) -> Corpus:
-    """The documents that the sentences stand in, further ones beside them, and the tokenizer of all.
+    """Ordinary documents of the sentences, further documents, and the tokenizer of both.
 
     Every step draws from a stream of its own under `seed`.
 

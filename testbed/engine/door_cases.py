@@ -145,17 +145,17 @@ def pad_answers(questions: Questions, lines: Sequence[dict[str, Any]]) -> ModelA
     """
     cases = [questions.cases[line["case"]] for line in lines]
     shape = questions.shape
-    ended = np.zeros((len(lines), shape.choices, shape.options), np.float32)
-    begun, claims = ended.copy(), np.zeros((len(lines), shape.claims, 2), np.float32)
+    with_stop = np.zeros((len(lines), shape.choices, shape.options), np.float32)
+    without_stop, claims = with_stop.copy(), np.zeros((len(lines), shape.claims, 2), np.float32)
     tokens = np.full((len(lines), shape.choices, questions.names.longest + 1), PAD, np.int32)
     for i, (case, line) in enumerate(zip(cases, lines, strict=True)):
         if line.get("fault"):
-            ended[i] = begun[i] = claims[i] = np.nan
+            with_stop[i] = without_stop[i] = claims[i] = np.nan
             continue
         try:
             rows = zip(case.choices, line["ended"], line["begun"], line["tokens"], strict=True)
             for q, (choice, *given) in enumerate(rows):
-                for array, values in zip((ended, begun), given[:2], strict=True):
+                for array, values in zip((with_stop, without_stop), given[:2], strict=True):
                     array[i, q, : len(choice.options)] = np.array(values, np.float32).reshape(
                         len(choice.options)
                     )
@@ -169,4 +169,4 @@ def pad_answers(questions: Questions, lines: Sequence[dict[str, Any]]) -> ModelA
                 f"answers to case {line['case']} do not fit its questions ({error}); "
                 "examine again, into another folder"
             ) from None
-    return ModelAnswers(ended, begun, tokens, claims)
+    return ModelAnswers(with_stop, without_stop, tokens, claims)

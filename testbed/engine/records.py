@@ -1,13 +1,13 @@
-"""Results on disk: a row a case, and a row for all that it asks, from which every metric can be computed.
+"""Results on disk: a row for each case and each of its questions; every metric can be computed from them.
 
     cases.parquet     the request, its facets, and what the edit took
     choices.parquet   probabilities of the options and answers, of agent, corpus and model
     claims.parquet    p(true) and p(false) of a sentence, and the agent's belief
     passages.parquet  sentences that the model wrote, and what they say
 
-Rows of one case have its number. Tables of one sweep lie in one folder; a stem before these names tells apart
-its parts, what was asked again after later edits, and what controls were told. `cases` is written last: where
-it is, the others are (design.md 6, 8).
+Each row has the number of its case. Tables of one sweep lie in one folder. A stem before these names marks a
+part of the sweep, questions asked again after later edits, or a control. `cases` is written last: if it is
+there, so are the others (design.md 6, 8).
 """
 
 import re
@@ -63,10 +63,10 @@ Rows = dict[str, list[dict]]
 
 
 class Columns:
-    """What an evaluation's tables hold.
+    """Columns of an evaluation's tables.
 
     Args:
-        interpretations: what the request is to the agent, once for each of its beliefs after the edit.
+        interpretations: ways in which the agent takes the request, one for each of its beliefs after it.
         facets: further columns of cases by name, and what they hold.
         of_choices: further columns of choices.
     """
@@ -150,8 +150,8 @@ def rows_of_cases(
     """The rows of some cases, of their choices and of their claims.
 
     Args:
-        told: for each case the facts (subject, relation) besides the request that the editor was told of;
-            none where it is empty.
+        told: for each case, facts (subject, relation) beside the request whose answers the editor, a control,
+            has seen; empty if it has seen none.
     """
     generated = [names.objects_of(np.asarray(x.tokens)) for x in (before, after)]
     rows: Rows = {table: [] for table in TABLES}

@@ -61,7 +61,7 @@ SHORT, LONG = 5.0, 60.0
 
 
 class Bench:
-    """What editors share: the questions, and the text they may read before.
+    """What all editors share: the questions, and the text that they may read beforehand.
 
     Args:
         cases: of all edits.
@@ -92,9 +92,9 @@ class Bench:
         return corpus_sample(self.run, self.world, self.questions.cases, self.settings.seed)
 
     def edit_cases(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
-        """Edit every case by a method, or a shard of them, and write what came of it into a folder.
+        """Edit every case by a method, or a shard of the cases, and write the results into a folder.
 
-        The tables are put together of their parts when those of all shards are there.
+        When the parts of all shards are there, they are joined into the tables.
 
         Args:
             advance: told the number of cases after each batch.
@@ -136,20 +136,20 @@ class Bench:
         finished = self.edit_count - plan.sequence * sum(chunk.sequences for chunk in pending)
         if finished:
             advance(finished)
-        told = [method.facts_besides_request(case) for case in questions.cases]
-        sweep = Sweep(worker, plan, folder, self.columns, told, guest)
+        facts_seen = [method.facts_besides_request(case) for case in questions.cases]
+        sweep = Sweep(worker, plan, folder, self.columns, facts_seen, guest)
         sweep.edit_chunks(pending, seconds, advance)
         add_notes(folder, [*notes, *sweep.notes, *guest.describe_reads()])
 
 
 class Sweep:
-    """The edits of one worker, written in parts of its folder; what was finished before a kill is kept.
+    """The edits of one worker, written in parts of its folder; a killed sweep goes on after its last part.
 
     Args:
         folder: where cost.json is written, and parts below it.
         columns: of these tables.
-        told: of each case, see `rows_of_cases`.
-        guest: the editor, and what is looked at while it works.
+        told: for each case, facts whose answers the editor has seen; see `rows_of_cases`.
+        guest: the editor, and the watch over what it changes while it works.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Sweep:
     def _repeat_edits(
         self, which: np.ndarray, control: str, outcome: tuple[Delta, Info, float] | None = None
     ) -> None:
-        """Make some edits a second time, one alone where several take long; a note tells where they differ.
+        """Make some edits a second time, only one if several take long, and note any difference.
 
         Args:
             outcome: of the first time, if there was one.
@@ -303,7 +303,7 @@ class Sweep:
 
 
 def describe_faults(rows: Rows, deltas: Delta, info: Info, size: int) -> dict[int, str]:
-    """What is the first that is no number in edits after which the model has none, by place among the rows.
+    """What in an edit is not a number, for edits after which the model gives none; by place among the rows.
 
     Args:
         rows: of edits of `size` cases each, in the order of the deltas.
@@ -328,13 +328,13 @@ def describe_faults(rows: Rows, deltas: Delta, info: Info, size: int) -> dict[in
 
 
 def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:
-    """Put the tables of a sweep together, if the parts of all its shards are there.
+    """Join the tables of a sweep, if the parts of all its shards are there.
 
     Args:
         controls: what editors are told besides requests.
 
     Returns:
-        The shards of which parts are missing.
+        Shards whose parts are missing.
     """
     plan, count = read_plan(folder)
     shards = [Shard(number, count) for number in range(1, count + 1)]

@@ -1,8 +1,8 @@
-"""How a reader's distributions moved beside the agent's: how far, where to, and what it harmed.
+"""How a reader's beliefs changed, compared with the agent's: how far, in which direction, with what harm.
 
-Let p0 and p1 be what the reader says of a question before and after the edit, q0 and q1 what the agent
-believes, dp and dq their changes, with what is not named as one further outcome. TV is total variation.
-Where dq is hardly anything, what dp has in common with it says nothing: there the agent stayed.
+Let p0 and p1 be the reader's distributions over the objects of a question before and after the edit, q0 and
+q1 the agent's, dp and dq their changes. Objects that are not recorded are one further outcome. TV is total
+variation. Where dq is nearly 0 the agent stayed, and the direction of dq means nothing.
 """
 
 from functools import cached_property
@@ -17,7 +17,7 @@ from testbed.scores.temperature import nearest_temperatures, temper
 
 
 class Movement:
-    """Movement and its worth over some choices; each metric is summed by case.
+    """Metrics of the change of belief over some choices, as sums by case.
 
     Args:
         answers: of the reader, after an edit.
@@ -53,7 +53,7 @@ class Movement:
 
     @cached_property
     def skill(self) -> Metric:
-        """1 - sum TV(p1, q1) / sum TV(p0, q1); 1 for who becomes the agent, 0 for who does not move."""
+        """1 - sum TV(p1, q1) / sum TV(p0, q1): 1 for a reader that becomes the agent, 0 for no change."""
         return self._skill_over(self._among)
 
     @cached_property
@@ -70,9 +70,9 @@ class Movement:
     def skill_recalibrated(self) -> Metric:
         """Skill of p1 over p0, each brought as near to q1 as one temperature a case and stratum brings it.
 
-        Strata are those of the facts that are asked. Temperatures multiply: whoever but softens or sharpens
-        p0, be it more in one case than in another, ends up where p0 does, and has 0. The fit is to the very
-        questions, for both alike: a temperature from elsewhere leaves something to gain by another one here.
+        Strata are those of the facts in question. Temperatures multiply: a reader that only softens or
+        sharpens p0, even differently in each case, ends where p0 does and has 0. Both fits are to these very
+        questions, because a temperature fitted elsewhere would leave something to gain by another one here.
         """
         reader = self._answers.reader
         before = self._recalibrated_distance(reader.start)
@@ -90,9 +90,9 @@ class Movement:
     def orthogonal_movement(self) -> Metric:
         """Sum ||dp - (<dp, dq> / ||dq||^2) dq|| ||dq|| / sum ||dq||^2 where the agent moved.
 
-        What is at right angles to the agent's movement, in the unit and with the weights of the propagation
-        ratio: where dp makes an angle x with dq everywhere, it is tan x times the ratio. It does not say
-        whether that was for better or for worse.
+        The part of dp at right angles to dq, in the unit and with the weights of the propagation ratio. If dp
+        makes an angle x with dq everywhere, it is tan x times the ratio. It says nothing about better or
+        worse.
         """
         share = self._dot_product / np.where(self.where_moved, self._squared_norm, 1.0)
         aside = self._change - share[:, None] * self._agents_change

@@ -1,4 +1,4 @@
-"""The unedited model under temperatures fitted on facts that no case asks: what softening alone is worth."""
+"""The unedited model under temperatures fitted on facts that no case uses: what softening alone gains."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +16,12 @@ FEWEST = 20
 
 
 class Temperatures(NamedTuple):
-    """What was fitted.
+    """Fitted temperatures.
 
     Attributes:
-        one: of all facts.
-        by_stratum: of those with FEWEST facts.
-        facts: how many there were, by stratum.
+        one: of all facts together.
+        by_stratum: of each stratum with at least FEWEST facts.
+        facts: number of facts in each stratum.
     """
 
     one: float
@@ -30,7 +30,7 @@ class Temperatures(NamedTuple):
 
 
 def fit_temperatures(stated: np.ndarray, model: np.ndarray, agent: np.ndarray) -> Temperatures | None:
-    """The temperatures that bring a model nearest to the agent; None of fewer than FEWEST facts.
+    """The temperatures that bring a model nearest to the agent; None with fewer than FEWEST facts.
 
     Args:
         stated: int64[N].

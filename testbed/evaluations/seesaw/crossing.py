@@ -16,7 +16,7 @@ PAPER_PAIRS = (
     (BORN, GENDER), (BORN, WORK), (GENDER, WORK), (CITIZENSHIP, GENDER), (CITIZENSHIP, WORK),
     (CITIZENSHIP, BORN), (WORK, GENDER), (WORK, CITIZENSHIP),
 )  # fmt: skip
-"""The pairs that the paper asks: the edited property and the one asked about."""
+"""Pairs of the paper: the edited property, and the property in question."""
 TO_WORK = ((GENDER, WORK), (CITIZENSHIP, WORK))
 QUESTIONED_PROPERTIES = (*dict.fromkeys((WORK, LANGUAGE, CITIZENSHIP, BORN, *reversed(GROUPINGS))),)
 PropertyPair = tuple[str, str]
@@ -28,11 +28,11 @@ def property_pairs() -> list[PropertyPair]:
 
 
 def accuracy_by_pair(results: Results, p: np.ndarray, stated: bool) -> dict[PropertyPair, Estimate]:
-    """By pair, the share of facts that are the most probable of their candidates; those that were asked.
+    """By pair with questions, the share of true facts that are the most probable candidates.
 
     Args:
-        p: float64[N, C], whoever answers.
-        stated: of facts that the corpus states, or of those that it never does.
+        p: float64[N, C], the probabilities of a reader.
+        stated: whether to count the facts that the corpus states, or those that it never states.
     """
     values = is_truth_most_probable(results, p)
     masks = _pair_masks(results, stated)
@@ -60,9 +60,9 @@ def accuracy_table(editors: Sequence[ScoredEditor], stated: bool) -> Table:
     rows.append(["mean of the paper's pairs", "yes", *map(_mean_of_paper_pairs, by_reader)])
     which = "stated" if stated else "unstated"
     note = (
-        "The property before the stroke is edited, to another category; the one behind it is asked, right "
-        f"being what it was. Facts that the corpus {'states' if stated else 'never states'}; before and gold "
-        f"are for the cases of {first.name}."
+        "An edit changes the first property to another category; the question is about the second, whose "
+        f"old object is right. Facts that the corpus {'states' if stated else 'never states'}; before and "
+        f"gold are for the cases of {first.name}."
     )
     title, header = f"Cross-property accuracy, {which} facts (Table 5)", ["edited / asked", "in the paper"]
     return Table(f"crossing-{which}", title, [*header, *accuracies], rows, note, words=2)
@@ -91,7 +91,7 @@ def change_table(kinds: Mapping[str, Sequence[ScoredEditor]]) -> Table:
 
 
 def loss_table(editors: Sequence[ScoredEditor]) -> Table:
-    """What gold loses too of the accuracy that is lost, by pair and editor, all facts together."""
+    """Facts lost by an editor that gold loses too, by pair and editor, stated or not."""
     rows: list[list[Cell]] = []
     for editor in editors:
         results = editor.edits.results
@@ -108,7 +108,7 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
                 rows.append([editor.name, " / ".join(pair), *counts, share])
     count_names = ["right before", "lost", "gold loses", "both"]
     header = ["editor", "edited / asked", *count_names, "share gold loses too"]
-    note = "Counts of facts; below 1, the rest of the loss is the editor's own."
+    note = "Counts of facts. If the share is below 1, the rest of the loss is the editor's own."
     return Table("losses", "How much of the loss is rational", header, rows, note, words=2)
 
 

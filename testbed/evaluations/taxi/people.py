@@ -31,13 +31,12 @@ class PersonAnswer(NamedTuple):
     """One person's answer to a question about a property.
 
     Attributes:
-        subject, new, property: names of the edited subject, its new category and what was asked.
-        value: the option that was marked as right.
+        subject, new, property: names of the edited subject, its new category and the property in question.
+        value: the option that is marked as right.
         kind: "typical" or "rare".
-        columns_differ: whether the columns of right answers before and after the edit differ; in the
-            authors' file these are those of another question in 98% of the rows, so `find_changes` asks the
-            tables.
-        right: whether it was answered so.
+        columns_differ: whether the columns of right answers before and after the edit differ. In the authors'
+            file these belong to another question in 98% of the rows, so `find_changes` reads the tables.
+        right: whether the person chose that option.
     """
 
     subject: str
@@ -105,9 +104,9 @@ def find_changes(responses: Sequence[PersonAnswer], world: World) -> list[bool]:
 def people_shares(responses: Sequence[PersonAnswer], changed: Sequence[bool]) -> tuple[float, ...]:
     """People's property success, invariance, consistency, and that of typical and of rare subjects."""
     both = [*zip(responses, changed, strict=True)]
-    stay, move = ([a for a, moves in both if moves == which] for which in (False, True))
-    by_kind = ([a for a in move if a.kind == kind] for kind in ("typical", "rare"))
-    return tuple(map(_share_right, (responses, stay, move, *by_kind)))
+    staying, changing = ([a for a, moves in both if moves == which] for which in (False, True))
+    by_kind = ([a for a in changing if a.kind == kind] for kind in ("typical", "rare"))
+    return tuple(map(_share_right, (responses, staying, changing, *by_kind)))
 
 
 def _question_key(answer: PersonAnswer, taxonomy: Taxonomy) -> QuestionKey:
