@@ -13,12 +13,13 @@ from lm.editors.interface import Info
 from lm.language_model import LanguageModel
 from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, is_written, rows_of_cases, write_rows
-from testbed.engine.results import mark_lost_edits, read_results
+from testbed.engine.results import mark_lost_edits, read_results, select_choices
 from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, prefix_of, rebuild_evaluation
 from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.metric import ARROWS, metrics_shown_in
+from testbed.scores.parts import join_metrics, split_cases, take_reader
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
 from testbed.scores.summary import measure_reader, summarise_results
 from tests.toys import random_model
@@ -152,6 +153,41 @@ def test_an_edit_that_does_nothing_is_no_edit(evaluation, results):
     assert mine.keys() == none.keys()
     for name in mine:
         np.testing.assert_array_equal(mine[name].numerator, none[name].numerator)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_cases_are_measured_apart_as_together(evaluation, results, size):
+    """Also where the questions of a later case stand first."""
+    lost = np.arange(len(results)) % 3 == 1
+    for whole, other in (
+        (results, results),
+        (results, _reverse_questions(results)),
+        (replace(results, lost=lost), replace(results, lost=lost)),
+    ):
+        readers = evaluation.readers(other, "somebody")
+        for name, reader in evaluation.readers(whole, "somebody").items():
+            parts = [
+                evaluation.measure(part.results, take_reader(readers[name], part))
+                for part in split_cases(other, size)
+            ]
+            together, expected = join_metrics(parts), evaluation.measure(whole, reader)
+            assert together.keys() == expected.keys()
+            for metric, (top, bottom, *kind) in expected.items():
+                found = together[metric]
+                assert [*found[2:]] == kind, (name, metric)
+                np.testing.assert_allclose(found[:2], (top, bottom), atol=1e-6, err_msg=f"{name}: {metric}")
+
+
+def _reverse_questions(results):
+    """The last case's questions first, each case's own in their order."""
+    rows = {part: np.argsort(-getattr(results, part).case, kind="stable") for part in ("claims", "passages")}
+    tables = {
+        part: type(table)(*(column[rows[part]] for column in table))
+        for part in rows
+        for table in [getattr(results, part)]
+    }
+    order = np.argsort(-results.choices.case, kind="stable")
+    return replace(select_choices(results, order), **tables)
 
 
 def test_an_edit_without_numbers_fails_in_every_metric_and_no_other_is_touched(evaluation, results):

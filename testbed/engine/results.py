@@ -253,14 +253,15 @@ def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarr
 
 
 def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
-    which, at = _flatten_lists(table["options"])
-    place = np.arange(len(which)) - np.searchsorted(which, which)
-    width = int(place.max(initial=0)) + 1
+    counts = pc.list_value_length(table["options"]).to_numpy()
+    width = int(counts.max(initial=1))
+    # The items of all lists, end to end, are those of the rows of a table, one after another.
+    is_item = np.arange(width) < counts[:, None]
 
     def vectors(names: Sequence[str]) -> np.ndarray:
         padded = np.zeros((len(table), len(names), width))
         for t, name in enumerate(names):
-            padded[which, t, place] = _flatten_lists(table[name])[1].to_numpy()
+            padded[:, t][is_item] = _flatten_lists(table[name])[1].to_numpy()
         return padded
 
     def answers(names: Sequence[str]) -> np.ndarray:
@@ -268,8 +269,8 @@ def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choice
 
     times = columns.times
     options, offered = np.full((len(table), width), ABSENT), np.zeros((len(table), width), bool)
-    options[which, place] = at.to_numpy()
-    offered[which, place] = _flatten_lists(table["offered"])[1].to_numpy(zero_copy_only=False)
+    options[is_item] = _flatten_lists(table["options"])[1].to_numpy()
+    offered[is_item] = _flatten_lists(table["offered"])[1].to_numpy(zero_copy_only=False)
     return Choices(
         case=case,
         role=_text_column(table["role"]),

@@ -32,16 +32,15 @@ def has_moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return 2 * total_variation(before, after) > MOVED
 
 
-def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jensen-Shannon divergence in nats over the last axis."""
+def divergences(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The Jensen-Shannon divergence of p and q, and KL(q || p), in nats over the last axis.
+
+    No probability is taken below 1e-12 in a logarithm.
+    """
     p, q = with_remainder(p), with_remainder(q)
-    mean = (p + q) / 2
-    return (_relative_entropy(p, mean) + _relative_entropy(q, mean)) / 2
-
-
-def kullback_leibler(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """KL(q || p) in nats over the last axis; no p is taken below 1e-12."""
-    return _relative_entropy(with_remainder(q), with_remainder(p))
+    log_p, log_q, log_mean = (np.log(np.maximum(x, _SMALLEST)) for x in (p, q, (p + q) / 2))
+    to_mean = sum_last_axis(p * (log_p - log_mean) + q * (log_q - log_mean))
+    return to_mean / 2, sum_last_axis(q * (log_q - log_p))
 
 
 def with_remainder(p: np.ndarray) -> np.ndarray:
@@ -51,7 +50,3 @@ def with_remainder(p: np.ndarray) -> np.ndarray:
 
 def _remainder(p: np.ndarray) -> np.ndarray:
     return np.clip(1 - sum_last_axis(p), 0, 1)[..., None]
-
-
-def _relative_entropy(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return sum_last_axis(q * (np.log(np.maximum(q, _SMALLEST)) - np.log(np.maximum(p, _SMALLEST))))

@@ -388,16 +388,19 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
     first = np.cumsum([0, *(len(p) for p in parts[:-1])])
     width = max(p.choices.options.shape[-1] for p in parts)
 
+    def join(arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
     def join_column(which: str, name: str) -> Any:
         arrays = [getattr(getattr(p, which), name) for p in parts]
         if name == "case":
-            arrays = [a + start for a, start in zip(arrays, first, strict=True)]
+            arrays = [a + start if start else a for a, start in zip(arrays, first, strict=True)]
         if name == "facets":
-            return {facet: np.concatenate([a[facet] for a in arrays]) for facet in arrays[0]}
+            return {facet: join([a[facet] for a in arrays]) for facet in arrays[0]}
         if name in ("options", "offered", "agent", "frequency", "lm", "lm_open") and which == "choices":
             padding = ABSENT if name == "options" else 0
             arrays = [pad_last_axis(a, width, padding) for a in arrays]
-        return np.concatenate(arrays)
+        return join(arrays)
 
     return Results(
         cases,
@@ -417,5 +420,7 @@ def _join_recalibrated(parts: Sequence[Results], width: int) -> np.ndarray | Non
 
 def pad_last_axis(values: np.ndarray, width: int, padding: float) -> np.ndarray:
     """Values with their last axis filled up to a width."""
+    if values.shape[-1] == width:
+        return values
     rest = [(0, 0)] * (values.ndim - 1) + [(0, width - values.shape[-1])]
     return np.pad(values, rest, constant_values=padding)

@@ -113,15 +113,27 @@ def has_metric(of: np.ndarray) -> np.ndarray:
     return (of[..., 0, 1] > 0) | (of[..., -1, 1] > 0)
 
 
-def spread(of: np.ndarray, levels: Sequence[np.ndarray]) -> Spread:
-    """How the contrasts of float64[E', V, K, 2] vary over the clusters of some levels."""
+Crossing = tuple[int, np.ndarray]
+"""How many levels are crossed, and int[E'], equal for cases that share their clusters of all of them."""
+
+
+def cross_levels(levels: Sequence[np.ndarray]) -> list[Crossing]:
+    """Every combination of levels, from the levels themselves to all of them together."""
+    return [
+        (size, _intersect_levels(some))
+        for size in range(1, len(levels) + 1)
+        for some in combinations(levels, size)
+    ]
+
+
+def spread(of: np.ndarray, crossings: Sequence[Crossing]) -> Spread:
+    """How the contrasts of float64[E', V, K, 2] vary over the clusters of some levels, by `cross_levels`."""
     total, single, variance = of.sum(0), [], np.zeros(of.shape[1])
-    for size in range(1, len(levels) + 1):
-        for some in combinations(levels, size):
-            one = _jackknife_level(cluster_sums(of, _intersect_levels(some)), total)
-            variance -= (-1) ** size * one.variance
-            if size == 1:
-                single.append(one)
+    for size, group in crossings:
+        one = _jackknife_level(cluster_sums(of, group), total)
+        variance -= (-1) ** size * one.variance
+        if size == 1:
+            single.append(one)
     variances, skews, freedom, carriers, clusters = map(np.stack, zip(*single, strict=True))
     widest = variances.argmax(0)[None]
     return Spread(

@@ -23,18 +23,22 @@ requested objects and worlds at once; quantiles are Student's t. Then:
 How often the intervals cover the truth is measured by `python -m experiments.coverage`.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+import os
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import isnan, nan, sqrt
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import stdtrit
 
+from corpus.compiled import map_in_order
 from testbed.scores.jackknife import (
     ROUNDING,
     Clusters,
+    Crossing,
     cluster_sums,
     contrast_values,
+    cross_levels,
     has_metric,
     metric_pairs,
     number_clusters,
@@ -56,6 +60,8 @@ MANY_WORLDS = 10
 FLIPS = 10_000
 LEVEL = 0.95
 POWER = 0.8
+NUMBERS_AT_A_TIME = 1_000_000
+"""Metrics are estimated so many that about so many numbers of cases are worked on at a time."""
 _TAIL = (1 - LEVEL) / 2
 # Of eight clusters, those that are exchanged in each of the 256 ways there are.
 _CHOICES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(float)
@@ -142,14 +148,22 @@ def estimate_metrics(
     """As `estimate_metric`, for many metrics of the same cases."""
     if not metrics or not among.any():
         return dict.fromkeys(metrics, _NOTHING)
-    of = metric_pairs([*metrics.values()], among)
-    cases = (of[..., 1] > 0).sum(0).tolist()
-    kinds = [(metric.share, (0, 1) if metric.share else metric.limits) for metric in metrics.values()]
-    contrasts = _estimate_contrasts(of[:, :, None], number_clusters(clusters, among), kinds)
-    return {
-        name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
-        for name, n, f in zip(metrics, cases, contrasts, strict=True)
-    }
+    levels, names = _Levels(number_clusters(clusters, among)), [*metrics]
+    size = max(1, NUMBERS_AT_A_TIME // len(among))
+
+    def estimate_some(first: int) -> dict[Name, Estimate]:
+        some = {name: metrics[name] for name in names[first : first + size]}
+        of = metric_pairs([*some.values()], among)
+        cases = (of[..., 1] > 0).sum(0).tolist()
+        kinds = [(metric.share, (0, 1) if metric.share else metric.limits) for metric in some.values()]
+        contrasts = _estimate_contrasts(of[:, :, None], levels, kinds)
+        return {
+            name: Estimate(f.value, f.low, f.high, n, f.clusters, f.few) if n else _NOTHING
+            for name, n, f in zip(some, cases, contrasts, strict=True)
+        }
+
+    batches = map_in_order(estimate_some, range(0, len(names), size), os.cpu_count() or 1)
+    return {name: estimate for batch in batches for name, estimate in batch.items()}
 
 
 def compare_metrics(
@@ -173,8 +187,8 @@ def compare_metrics(
     if not (of[..., 1] > 0).any(0).all():
         return _INCOMPARABLE
     groups = number_clusters(clusters, among)
-    share = first.share and second.share
-    (difference,) = _estimate_contrasts(of[:, None], groups, [(share, _limits_of_difference(first, second))])
+    share, levels = first.share and second.share, _Levels(groups)
+    (difference,) = _estimate_contrasts(of[:, None], levels, [(share, _limits_of_difference(first, second))])
     worlds = next((few.clusters for few in difference.few if few.level == WORLD), MANY_WORLDS)
     is_verdict = worlds == 1 or worlds > LEAST
     tested = {level: group for level, group in groups.items() if level != WORLD or worlds > 1}
@@ -239,14 +253,29 @@ class _Contrast(NamedTuple):
     few: tuple[Few, ...]
 
 
-def _estimate_contrasts(
-    of: np.ndarray, groups: Mapping[str, np.ndarray], kinds: Sequence[_Kind]
-) -> list[_Contrast]:
+class _Levels:
+    """The clusters of some cases by level, int[E'] each, and how levels cross, which is found once."""
+
+    def __init__(self, groups: Mapping[str, np.ndarray]) -> None:
+        self.groups = groups
+        self._crossings: dict[frozenset[str], list[Crossing]] = {}
+
+    def cross_without(self, missing: Collection[str]) -> list[Crossing]:
+        """The crossings of all levels but some."""
+        key = frozenset(missing)
+        if key not in self._crossings:
+            rest = {level: group for level, group in self.groups.items() if level not in key}
+            self._crossings[key] = cross_levels(outermost_levels(rest))
+        return self._crossings[key]
+
+
+def _estimate_contrasts(of: np.ndarray, levels: _Levels, kinds: Sequence[_Kind]) -> list[_Contrast]:
     """The contrasts of float64[E', V, K, 2], each over the levels that have clusters enough.
 
     Args:
         kinds: by value, whether it is of shares, and the least and the most that a cluster's can be.
     """
+    groups = levels.groups
     by_cluster = {level: cluster_sums(of, group) for level, group in groups.items()}
     counts = {level: has_metric(s).sum(0) for level, s in by_cluster.items()}
     values = contrast_values(of.sum(0)).tolist()
@@ -254,9 +283,9 @@ def _estimate_contrasts(
     contrasts = [_Contrast(value, nan, nan, nan, nan, 0, ()) for value in values]
     for missing in set(lacking):
         which = [v for v, levels in enumerate(lacking) if levels == missing]
-        rest = {level: group for level, group in groups.items() if level not in missing}
-        if rest and set(missing) <= {WORLD}:
-            errors = zip(*(x.tolist() for x in spread(of[:, which], outermost_levels(rest))), strict=True)
+        if set(missing) <= {WORLD} and len(missing) < len(groups):
+            varying = of if len(which) == len(values) else of.take(which, axis=1)
+            errors = zip(*(x.tolist() for x in spread(varying, levels.cross_without(missing))), strict=True)
             for v, variation in zip(which, map(_Variation._make, errors), strict=True):
                 ends = _interval_ends(values[v], variation, kinds[v])
                 error, freedom, clusters = variation.error, variation.freedom, variation.clusters

@@ -2,18 +2,21 @@
 
 import hashlib
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from corpus.compiled import map_in_order
 from corpus.files import write_record
 from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
 from testbed.scores.gather import EditorResults
 from testbed.scores.lost import count_failures
 from testbed.scores.metric import Metric, metrics_shown_in
+from testbed.scores.parts import CasePart, join_metrics, split_cases, take_reader
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import case_counts, format_cell
@@ -26,6 +29,9 @@ Summary = dict[str, dict[str, dict[str, Estimate]]]
 """Subset -> reader -> metric -> estimate."""
 
 Of = TypeVar("Of")
+
+CASES_IN_A_PART = 1000
+"""So many are measured at a time: their questions' arrays fit into a processor's cache."""
 
 
 class ScoredEditor(NamedTuple):
@@ -132,6 +138,15 @@ def measure_reader(evaluation: EvaluationMetrics, results: Results, reader: Read
 
     Edits that left no numbers count as failures, and who gives truth values alone has their metrics alone.
     """
+    parts = split_cases(results, CASES_IN_A_PART)
+
+    def measure_part(part: CasePart) -> dict[str, Metric]:
+        return _measure_cases(evaluation, part.results, take_reader(reader, part))
+
+    return join_metrics([*map_in_order(measure_part, parts, os.cpu_count() or 1)])
+
+
+def _measure_cases(evaluation: EvaluationMetrics, results: Results, reader: Reader) -> dict[str, Metric]:
     measured = evaluation.measure(results, reader)
     if reader.claims_only:
         of_claims = {m.name for m in evaluation.metrics if m.of_claims}

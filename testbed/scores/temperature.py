@@ -48,22 +48,33 @@ def nearest_temperatures(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> 
 
 
 def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The temperatures of some groups that follow each other."""
+    """The temperatures of some groups that follow each other.
+
+    Distances are summed in single precision, which moves the least of them by 1e-7 at most.
+    """
     group = group - group[0]
     groups = int(group[-1]) + 1
-    ratios, goal = _log_ratios(p), with_remainder(goal)
+    unchanged = np.bincount(group, total_variation(p, goal), groups)
+    if not unchanged.any():
+        return np.ones(groups)
+    ratios = _log_ratios(p)
     finite = np.isfinite(ratios) & (ratios < 0)
     fall = np.bincount(group, -np.where(finite, ratios, 0.0).sum(-1), groups)
     scale = fall / np.maximum(np.bincount(group, finite.sum(-1), groups), 1)
     scale[scale == 0] = 1.0
+    ratios, goal = ratios.astype(np.float32), with_remainder(goal).astype(np.float32)
+    ones = np.ones(ratios.shape[-1], np.float32)
 
     def weigh(octaves: np.ndarray) -> np.ndarray:
-        return np.exp(ratios / (scale * 2.0**octaves)[group, None])
+        coldness = 1 / (scale * 2.0**octaves)
+        return np.exp(ratios * coldness.astype(np.float32)[group, None])
 
     def sum_distances(weights: np.ndarray) -> np.ndarray:
-        gaps = weights / sum_last_axis(weights)[:, None]
-        gaps -= goal
-        return np.bincount(group, 0.5 * sum_last_axis(np.abs(gaps, out=gaps)), groups)
+        # BLAS may raise the flag of an invalid number for what lies beside its rows.
+        with np.errstate(invalid="ignore"):
+            gaps = weights / (weights @ ones)[:, None]
+            gaps -= goal
+            return np.bincount(group, 0.5 * (np.abs(gaps, out=gaps) @ ones), groups)
 
     # Half a temperature is the square of every weight: few of them need an exponential.
     sums = np.empty((len(_GRID), groups))
@@ -90,7 +101,6 @@ def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndar
         left, right = np.where(goes_left, new, right), np.where(goes_left, left, new)
         at_new = try_octaves(new)
         at_left, at_right = np.where(goes_left, at_new, at_right), np.where(goes_left, at_left, at_new)
-    unchanged = np.bincount(group, total_variation(p, goal[:, :-1]), groups)
     return np.where(least < unchanged, scale * 2.0**best, 1.0)
 
 

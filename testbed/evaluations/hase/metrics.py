@@ -32,7 +32,7 @@ from testbed.evaluations.held_out import held_out_subsets
 from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores import readers
-from testbed.scores.distances import jensen_shannon, kullback_leibler, total_variation
+from testbed.scores.distances import divergences, total_variation
 from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Place, mean_of, sum_by_case
 from testbed.scores.movement import Movement
 from testbed.scores.readers import has_to_change, is_as_good
@@ -198,13 +198,8 @@ class Answers(readers.Answers):
     @cached_property
     def distances(self) -> dict[str, np.ndarray]:
         """float64[N] by kind: from the agent's distribution, or whether the answer is its."""
-        p, q = self.reader.probability, self.belief
-        return {
-            "right": self.is_right,
-            "TV": self.distance,
-            "JS": jensen_shannon(p, q),
-            "KL": kullback_leibler(q, p),
-        }
+        js, kl = divergences(self.reader.probability, self.belief)
+        return {"right": self.is_right, "TV": self.distance, "JS": js, "KL": kl}
 
     def object_error(self, obj: np.ndarray, place: str) -> Metric:
         """|p - q| of one object of each choice at a place, int[N]."""

@@ -1,6 +1,6 @@
 """Editors of the same cases together: what was asked is written once, what each answered beside it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from testbed.engine.results import Results
 from testbed.pages.explorer.packing import count_parts_of_probability
 from testbed.protocol import ABSENT
 from testbed.scores.gather import case_keys
+from testbed.scores.parts import split_cases
 from testbed.scores.summary import ScoredEditor
 
 SHOWN = 0.01
@@ -75,15 +76,16 @@ def number_cases(editors: Sequence[ScoredEditor]) -> list[np.ndarray]:
     return columns
 
 
+def split_set(one: CaseSet, size: int) -> Iterator[CaseSet]:
+    """The set in parts of at most `size` cases, whose questions stand case by case."""
+    for parts in zip(*(split_cases(results, size) for results in one.results), strict=True):
+        yield CaseSet(one.editors, [part.results for part in parts])
+
+
 def pack_cases(
-    one: CaseSet,
-    first: int,
-    last: int,
-    roles: Sequence[str],
-    find_names: FindNames,
-    find_relations: FindNames,
+    one: CaseSet, roles: Sequence[str], find_names: FindNames, find_relations: FindNames
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The cases [first, last) of a set: everything that was asked, believed and answered.
+    """The cases of a set: everything that was asked, believed and answered.
 
     Returns:
         A header with the texts that were written, and arrays: Q questions in the order of cases, with O
@@ -101,60 +103,51 @@ def pack_cases(
     """
     base, place = one.results[0], {role: i for i, role in enumerate(roles)}
     c = base.choices
-    rows = _rows_of_cases(c.case, first, last)
-    world = base.cases["run"][c.case[rows]]
-    models = np.stack([results.choices.lm[rows, 1] for results in one.results])
-    answers = np.stack([results.choices.lm_answer[rows, 1] for results in one.results])
-    given = np.concatenate([c.agent_answer[rows].T, c.lm_answer[rows, :1].T, answers])
-    options = c.options[rows]
-    tallest = np.maximum(np.maximum(c.agent[rows].max(1), c.lm[rows, 0]), models.max(0))
+    world = base.cases["run"][c.case]
+    models = np.stack([results.choices.lm[:, 1] for results in one.results])
+    answers = np.stack([results.choices.lm_answer[:, 1] for results in one.results])
+    given = np.concatenate([c.agent_answer.T, c.lm_answer[:, :1].T, answers])
+    tallest = np.maximum(np.maximum(c.agent.max(1), c.lm[:, 0]), models.max(0))
     is_shown = tallest >= SHOWN
     for answer in given:
-        is_shown |= options == answer[:, None]
-    is_shown &= options != ABSENT
+        is_shown |= c.options == answer[:, None]
+    is_shown &= c.options != ABSENT
     times = len(base.times)
 
     def names(values: np.ndarray) -> np.ndarray:
         return find_names(np.broadcast_to(world, values.shape), values)
 
     arrays = {
-        "questions": np.bincount(c.case[rows] - first, minlength=last - first).astype(np.uint16),
-        "role": np.array([place[role] for role in c.role[rows].tolist()], np.uint16),
-        "subject": names(c.subject[rows]),
-        "relation": find_relations(world, c.relation[rows]),
-        "stated": c.stated[rows].astype(np.int32),
+        "questions": np.bincount(c.case, minlength=len(base)).astype(np.uint16),
+        "role": np.array([place[role] for role in c.role.tolist()], np.uint16),
+        "subject": names(c.subject),
+        "relation": find_relations(world, c.relation),
+        "stated": c.stated.astype(np.int32),
         "options": is_shown.sum(1).astype(np.uint16),
-        "option": find_names(np.broadcast_to(world[:, None], options.shape)[is_shown], options[is_shown]),
-        "agent": count_parts_of_probability(np.moveaxis(c.agent[rows], 1, 0)[:, is_shown]),
-        "model_before": count_parts_of_probability(c.lm[rows, 0][is_shown]),
+        "option": find_names(np.broadcast_to(world[:, None], c.options.shape)[is_shown], c.options[is_shown]),
+        "agent": count_parts_of_probability(np.moveaxis(c.agent, 1, 0)[:, is_shown]),
+        "model_before": count_parts_of_probability(c.lm[:, 0][is_shown]),
         "model": count_parts_of_probability(models[:, is_shown]),
         "agent_answer": names(given[:times]),
         "answer_before": names(given[times]),
         "answer": names(given[times + 1 :]),
     }
-    return _collect_texts(one, first, last), arrays | _pack_claims(one, first, last, place)
+    return _collect_texts(one), arrays | _pack_claims(one, place)
 
 
-def _rows_of_cases(case: np.ndarray, first: int, last: int) -> np.ndarray:
-    """int64: the rows of the cases [first, last), case by case."""
-    rows = np.flatnonzero((case >= first) & (case < last))
-    return rows[np.argsort(case[rows], kind="stable")]
-
-
-def _pack_claims(one: CaseSet, first: int, last: int, place: dict[str, int]) -> dict[str, np.ndarray]:
-    claims = one.results[0].claims
-    rows = _rows_of_cases(claims.case, first, last)
-    after = np.stack([results.claims.lm[rows, 1] for results in one.results])
+def _pack_claims(one: CaseSet, place: dict[str, int]) -> dict[str, np.ndarray]:
+    base = one.results[0]
+    after = np.stack([results.claims.lm[:, 1] for results in one.results])
     return {
-        "claims": np.bincount(claims.case[rows] - first, minlength=last - first).astype(np.uint16),
-        "claim_role": np.array([place[role] for role in claims.role[rows].tolist()], np.uint16),
-        "claim_agent": count_parts_of_probability(claims.agent[rows].T),
-        "claim_before": count_parts_of_probability(claims.lm[rows, 0]),
+        "claims": np.bincount(base.claims.case, minlength=len(base)).astype(np.uint16),
+        "claim_role": np.array([place[role] for role in base.claims.role.tolist()], np.uint16),
+        "claim_agent": count_parts_of_probability(base.claims.agent.T),
+        "claim_before": count_parts_of_probability(base.claims.lm[:, 0]),
         "claim": count_parts_of_probability(after),
     }
 
 
-def _collect_texts(one: CaseSet, first: int, last: int) -> dict[str, Any]:
+def _collect_texts(one: CaseSet) -> dict[str, Any]:
     """What was written: for each text its case, role, sample, and its sentences before and by every editor.
 
     A sentence is the number of a text, and of what is wrong with it ("" is nothing) among the same.
@@ -165,9 +158,9 @@ def _collect_texts(one: CaseSet, first: int, last: int) -> dict[str, Any]:
         return [[numbers.setdefault(x, len(numbers)) for x in (line.text, line.flaw)] for line in lines]
 
     passages, written = one.results[0].passages, []
-    for row in _rows_of_cases(passages.case, first, last).tolist():
+    for row in range(len(passages.case)):
         after = [number_lines(results.passages.lines[row, 1]) for results in one.results]
         before = number_lines(passages.lines[row, 0])
-        case, role = int(passages.case[row]) - first, str(passages.role[row])
+        case, role = int(passages.case[row]), str(passages.role[row])
         written.append([case, role, int(passages.sample[row]), before, after])
     return {"texts": list(numbers), "written": written}

@@ -1,6 +1,7 @@
 """Writing the explorer: one page, the rows of each evaluation, names, and what stands behind the rows."""
 
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpus.compiled import map_in_order
 from corpus.files import staged_folder
 from testbed.pages.explorer.packing import count_parts, write_script
-from testbed.pages.explorer.sets import CaseSet, FindNames, group_editors, number_cases, pack_cases
+from testbed.pages.explorer.sets import CaseSet, FindNames, group_editors, number_cases, pack_cases, split_set
 from testbed.pages.explorer.view import Column, View
 from testbed.pages.palette import assign_slots, palette_css
 from testbed.pages.templates import load_template
@@ -19,6 +21,8 @@ from testbed.run.world import World
 from testbed.scores.summary import ScoredEditor
 
 CASES_IN_A_FILE = 100
+Packed = tuple[dict[str, Any], dict[str, np.ndarray]]
+"""A header and arrays; see `pack_cases`."""
 SCRIPTS = ("data.js", "rows.js", "case.js", "page.js")
 
 
@@ -145,11 +149,17 @@ def _write_evaluation(
 
 
 def _write_cases(stem: str, one: CaseSet, roles: Sequence[str], names: Names, folder: Path) -> None:
-    cases = len(one.results[0])
-    for start in range(0, cases, CASES_IN_A_FILE):
-        last = min(start + CASES_IN_A_FILE, cases)
-        packed = pack_cases(one, start, last, roles, names.of_entities, names.of_relations)
-        write_script(folder / f"{stem}-{start // CASES_IN_A_FILE}.js", *packed)
+    def write_part(numbered: tuple[int, Packed]) -> None:
+        number, packed = numbered
+        write_script(folder / f"{stem}-{number}.js", *packed)
+
+    parts = (
+        pack_cases(part, roles, names.of_entities, names.of_relations)
+        for part in split_set(one, CASES_IN_A_FILE)
+    )
+    # Names are numbered in the order of cases; compression goes on beside it.
+    for _ in map_in_order(write_part, enumerate(parts), os.cpu_count() or 1):
+        pass
 
 
 def _pack_column(values: np.ndarray) -> tuple[list[str] | None, np.ndarray]:
