@@ -19,7 +19,7 @@ from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.metric import ARROWS, metrics_shown_in
-from testbed.scores.parts import join_metrics, split_cases, take_reader
+from testbed.scores.parts import join_metrics, split_cases, take_readers
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
 from testbed.scores.summary import measure_reader, summarise_results
 from tests.toys import random_model
@@ -164,13 +164,13 @@ def test_cases_are_measured_apart_as_together(evaluation, results, size):
         (results, _reverse_questions(results)),
         (replace(results, lost=lost), replace(results, lost=lost)),
     ):
-        readers = evaluation.readers(other, "somebody")
+        readers, parts = evaluation.readers(other, "somebody"), [*split_cases(other, size)]
+        in_parts = [take_readers(readers, part) for part in parts]
         for name, reader in evaluation.readers(whole, "somebody").items():
-            parts = [
-                evaluation.measure(part.results, take_reader(readers[name], part))
-                for part in split_cases(other, size)
-            ]
-            together, expected = join_metrics(parts), evaluation.measure(whole, reader)
+            together = join_metrics(
+                [evaluation.measure(p.results, r[name]) for p, r in zip(parts, in_parts, strict=True)]
+            )
+            expected = evaluation.measure(whole, reader)
             assert together.keys() == expected.keys()
             for metric, (top, bottom, *kind) in expected.items():
                 found = together[metric]

@@ -1,9 +1,10 @@
 """Results as arrays: what one editor's edits came to, read from the tables that a sweep wrote."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -124,6 +125,11 @@ class Results:
     def __len__(self) -> int:
         return len(self.cases["case"])
 
+    @cached_property
+    def memory(self) -> dict[Hashable, Any]:
+        """What metrics of several readers need of these results, found once; see `Answers.once`."""
+        return {}
+
     @property
     def lost_edits(self) -> int:
         """How many edits left no numbers."""
@@ -158,7 +164,7 @@ def read_results(folder: Path, columns: Columns, stem: str = "", may_be_silent: 
         NoNumbersError: no edit gave any, and silence will not do.
     """
     paths = {name: table_file(folder, name, stem) for name in TABLES}
-    table = {name: read_table(path, columns.schemas[name]).combine_chunks() for name, path in paths.items()}
+    table = {name: read_table(path, columns.schemas[name]) for name, path in paths.items()}
     path = paths["cases"]
     if not len(table["cases"]):
         raise InputError(f"{path} holds no case; move its folder away and edit again")
@@ -261,7 +267,7 @@ def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choice
     def vectors(names: Sequence[str]) -> np.ndarray:
         padded = np.zeros((len(table), len(names), width))
         for t, name in enumerate(names):
-            padded[:, t][is_item] = _flatten_lists(table[name])[1].to_numpy()
+            padded[:, t][is_item] = _items_of(table[name]).to_numpy()
         return padded
 
     def answers(names: Sequence[str]) -> np.ndarray:
@@ -269,8 +275,8 @@ def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choice
 
     times = columns.times
     options, offered = np.full((len(table), width), ABSENT), np.zeros((len(table), width), bool)
-    options[is_item] = _flatten_lists(table["options"])[1].to_numpy()
-    offered[is_item] = _flatten_lists(table["offered"])[1].to_numpy(zero_copy_only=False)
+    options[is_item] = _items_of(table["options"]).to_numpy()
+    offered[is_item] = _items_of(table["offered"]).to_numpy()
     return Choices(
         case=case,
         role=_text_column(table["role"]),
@@ -308,13 +314,14 @@ def _read_passages(table: pa.Table, case: np.ndarray) -> Passages:
     lines = np.empty((len(table), len(WHEN)), object)
     line_of_text: dict[str, Line] = {}
     for w, when in enumerate(WHEN):
-        which, line_column = _flatten_lists(table[f"lines_{when}"])
-        texts = line_column.field("text").to_pylist() if len(line_column) else []
+        lists = table[f"lines_{when}"]
+        edges = np.cumsum([0, *pc.list_value_length(lists).to_pylist()])
+        items = _items_of(lists)
+        texts = pc.struct_field(items, "text").to_pylist()
         # In one world a text is always read in the same way.
         new_texts = {text: i for i, text in enumerate(texts) if text not in line_of_text}
-        rows = line_column.take(pa.array([*new_texts.values()], pa.int64())).to_pylist()
+        rows = items.take(pa.array([*new_texts.values()], pa.int64())).to_pylist()
         line_of_text |= {row["text"]: line_of(row) for row in rows}
-        edges = np.searchsorted(which, np.arange(len(table) + 1))
         for i in range(len(table)):
             lines[i, w] = tuple(line_of_text[text] for text in texts[edges[i] : edges[i + 1]])
     sample = table["sample"].to_numpy().astype(np.int64)
@@ -331,11 +338,11 @@ def _read_column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:
 
 
 def _text_column(column: pa.ChunkedArray) -> np.ndarray:
-    return np.array(column.to_pylist(), dtype=np.str_)
+    # A few words stand again and again.
+    words = pc.unique(column)
+    return np.array(words.to_pylist(), dtype=np.str_)[pc.index_in(column, words).to_numpy()]
 
 
-def _flatten_lists(lists: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """The items of all lists, end to end, and the number of the list that each is from."""
-    combined = lists.combine_chunks()
-    combined = pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
-    return np.repeat(np.arange(len(combined)), pc.list_value_length(combined).to_numpy()), combined.flatten()
+def _items_of(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The items of all lists, end to end."""
+    return pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)

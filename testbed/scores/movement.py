@@ -74,12 +74,14 @@ class Movement:
         sharpens p0, even differently in each case, ends where p0 does and has 0. Both fits are to these very
         questions, because a temperature fitted elsewhere would leave something to gain by another one here.
         """
-        reader = self._answers.reader
-        before = self._recalibrated_distance(reader.start)
+        reader, answers = self._answers.reader, self._answers
+        # Most readers start from the same; it is kept beside what was found, so that its identity stays.
+        key = ("recalibrated", reader.time, id(reader.start), self._among.tobytes())
+        _, before = answers.once(key, lambda: (reader.start, self._recalibrated_distance(reader.start)))
         after = (
             before if reader.probability is reader.start else self._recalibrated_distance(reader.probability)
         )
-        return self._answers.ratio_over(before - after, before, self._among)
+        return answers.ratio_over(before - after, before, self._among)
 
     @cached_property
     def propagation_ratio(self) -> Metric:
@@ -108,7 +110,11 @@ class Movement:
 
     @cached_property
     def _agents_change(self) -> np.ndarray:
-        return with_remainder(self._goal) - with_remainder(self._answers.old_belief)
+        answers = self._answers
+        return answers.once(
+            ("agent's change", answers.reader.time),
+            lambda: with_remainder(answers.belief) - with_remainder(answers.old_belief),
+        )
 
     @cached_property
     def _change(self) -> np.ndarray:

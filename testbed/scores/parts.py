@@ -3,17 +3,22 @@
 Every metric is a pair of numbers per case, so that cases can be measured apart, and side by side.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from corpus.compiled import map_in_order
 from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.scores.metric import Metric
 from testbed.scores.readers import Reader
 
+Name = TypeVar("Name", bound=Hashable)
+CASES_IN_A_PART = 1000
+"""So many are measured at a time."""
 Rows = slice | np.ndarray
 """Which rows of a table; a slice where they stand together, so that nothing is copied."""
 
@@ -49,24 +54,41 @@ def split_cases(results: Results, size: int) -> Iterator[CasePart]:
         yield CasePart(part, cases, *rows)
 
 
-def take_reader(reader: Reader, part: CasePart) -> Reader:
-    """What a reader of the whole results answers in a part of them."""
-    probability, answer = reader.probability[part.choices], reader.answer[part.choices]
-    # Who changes nothing has one array before and after, and shows it by that.
-    start = probability if reader.start is reader.probability else reader.start[part.choices]
-    return reader._replace(
-        probability=probability,
-        answer=answer,
-        start=start,
-        start_answer=reader.start_answer[part.choices],
-        claims=None if reader.claims is None else reader.claims[part.claims],
-        texts=None if reader.texts is None else reader.texts[part.passages],
-        losses=None if reader.losses is None else reader.losses[part.passages],
-        lost=None if reader.lost is None else reader.lost[part.cases],
-    )
+def measure_parts(results: Results, measure: Callable[[CasePart], dict[Name, Metric]]) -> dict[Name, Metric]:
+    """Metrics of all cases, of which `measure` gives those of some; on all cores."""
+    parts = split_cases(results, CASES_IN_A_PART)
+    return join_metrics([*map_in_order(measure, parts, os.cpu_count() or 1)])
 
 
-def join_metrics(parts: Sequence[Mapping[str, Metric]]) -> dict[str, Metric]:
+def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Reader]:
+    """What readers of the whole results answer in a part of them.
+
+    An array that several of them have, or one before and after the edit, is one array again.
+    """
+    taken: dict[int, np.ndarray] = {}
+
+    def take(array: np.ndarray, rows: Rows) -> np.ndarray:
+        return taken.setdefault(id(array), array[rows])
+
+    def take_known(array: np.ndarray | None, rows: Rows) -> np.ndarray | None:
+        return None if array is None else take(array, rows)
+
+    return {
+        name: reader._replace(
+            probability=take(reader.probability, part.choices),
+            answer=take(reader.answer, part.choices),
+            start=take(reader.start, part.choices),
+            start_answer=take(reader.start_answer, part.choices),
+            claims=take_known(reader.claims, part.claims),
+            texts=take_known(reader.texts, part.passages),
+            losses=take_known(reader.losses, part.passages),
+            lost=take_known(reader.lost, part.cases),
+        )
+        for name, reader in readers.items()
+    }
+
+
+def join_metrics(parts: Sequence[Mapping[Name, Metric]]) -> dict[Name, Metric]:
     """Metrics of parts, case after case."""
     return {
         name: metric._replace(

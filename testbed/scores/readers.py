@@ -1,8 +1,8 @@
 """Who answers an evaluation's questions: the model, and references that bound it (design.md 6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,9 @@ READERS = {
     CHANCE: "whoever takes one of the options at random",
 }
 """What each reference row is, for people."""
+
+
+Found = TypeVar("Found")
 
 
 class Reader(NamedTuple):
@@ -72,19 +75,18 @@ def reference_readers(results: Results, editor: str, interpretation: int = 1) ->
     agent_answer, believed = c.agent_answer[:, time], logic.agent[:, time]
     true = np.stack([believed, 1 - believed], axis=-1)
     # One array before and after is how a reader says that nothing changed.
-    before = lm[0]
-    unedited = Reader(before, generated_answers[0], logic.lm[:, 0], before, generated_answers[0], time)
-    half = unedited._replace(claims=np.full_like(logic.lm[:, 0], 0.5), claims_only=True)
+    before, generated, claims = lm[0], generated_answers[0], logic.lm[:, 0]
+    unedited = Reader(before, generated, claims, before, generated, time)
+    half = unedited._replace(claims=np.full_like(claims, 0.5), claims_only=True)
+    edited = Reader(lm[1], generated_answers[1], logic.lm[:, 1], before, generated, time, lost=results.lost)
     return {
-        BEFORE_EDIT: Reader(lm[0], generated_answers[0], logic.lm[:, 0], lm[0], generated_answers[0], 0),
-        editor: Reader(
-            lm[1], generated_answers[1], logic.lm[:, 1], lm[0], generated_answers[0], time, lost=results.lost
-        ),
+        BEFORE_EDIT: unedited._replace(time=0),
+        editor: edited,
         NO_EDIT: unedited,
         **_recalibrated_readers(results, unedited),
         FREQUENCY: Reader(frequency[time], tops[time], None, frequency[0], tops[0], time),
         BAYESIAN: Reader(agent[time], agent_answer, true, agent[0], c.agent_answer[:, 0], time),
-        PERFECT: Reader(agent[time], agent_answer, true, lm[0], generated_answers[0], time),
+        PERFECT: Reader(agent[time], agent_answer, true, before, generated, time),
         **({ONE_HALF: half} if len(logic.case) else {}),
     }
 
@@ -133,11 +135,18 @@ class Answers:
     @cached_property
     def agent_moved(self) -> np.ndarray:
         """bool[N]: whether the edit moved the agent's belief."""
-        return has_moved(self.old_belief, self.belief)
+        return self.once(("agent moved", self.reader.time), lambda: has_moved(self.old_belief, self.belief))
 
     def has_role(self, *roles: str) -> np.ndarray:
         """bool[N]: the choices of some roles."""
-        return np.isin(self.choices.role, roles)
+        return self.once(("role", roles), lambda: np.isin(self.choices.role, roles))
+
+    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        """What `find` finds, once for all readers; `key` says what of the results it is."""
+        known = self.results.memory
+        if key not in known:
+            known[key] = find()
+        return known[key]
 
     def mean_over(self, values: np.ndarray, among: np.ndarray | bool = True) -> Metric:
         """The mean of values of choices over some of them; a share where they are true or false."""

@@ -2,21 +2,19 @@
 
 import hashlib
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from corpus.compiled import map_in_order
 from corpus.files import write_record
 from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
 from testbed.scores.gather import EditorResults
 from testbed.scores.lost import count_failures
 from testbed.scores.metric import Metric, metrics_shown_in
-from testbed.scores.parts import CasePart, join_metrics, split_cases, take_reader
+from testbed.scores.parts import CasePart, measure_parts, take_readers
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import case_counts, format_cell
@@ -29,9 +27,6 @@ Summary = dict[str, dict[str, dict[str, Estimate]]]
 """Subset -> reader -> metric -> estimate."""
 
 Of = TypeVar("Of")
-
-CASES_IN_A_PART = 1000
-"""So many are measured at a time: their questions' arrays fit into a processor's cache."""
 
 
 class ScoredEditor(NamedTuple):
@@ -77,7 +72,7 @@ def score_editors(editors: Sequence[EditorResults]) -> list[ScoredEditor]:
     scores = []
     for edits in editors:
         results, evaluation = edits.results, edits.evaluation
-        key = _case_digest(edits)
+        key = _case_digest(edits) if len(editors) > 1 else ""
         twin = scored_by_digest.get(key)
         if twin is None or edits.controls:
             values = measure_readers(evaluation, results, edits.name, edits.controls)
@@ -125,7 +120,7 @@ def measure_readers(
 ) -> MetricsByReader:
     """Every metric of the editor, of what it did when told a control, and of the references, case by case."""
     readers = evaluation.readers(results, editor)
-    measured = {name: measure_reader(evaluation, results, reader) for name, reader in readers.items()}
+    measured = _measure_together(evaluation, results, readers)
     values = {name: metrics for name, metrics in measured.items() if metrics}
     for control, other in (controls or {}).items():
         reader = evaluation.readers(other, editor)[editor]
@@ -138,12 +133,25 @@ def measure_reader(evaluation: EvaluationMetrics, results: Results, reader: Read
 
     Edits that left no numbers count as failures, and who gives truth values alone has their metrics alone.
     """
-    parts = split_cases(results, CASES_IN_A_PART)
+    return _measure_together(evaluation, results, {"": reader})[""]
 
-    def measure_part(part: CasePart) -> dict[str, Metric]:
-        return _measure_cases(evaluation, part.results, take_reader(reader, part))
 
-    return join_metrics([*map_in_order(measure_part, parts, os.cpu_count() or 1)])
+def _measure_together(
+    evaluation: EvaluationMetrics, results: Results, readers: Mapping[str, Reader]
+) -> MetricsByReader:
+    """As `measure_reader`, for several readers, which share what they are held against."""
+
+    def measure_part(part: CasePart) -> dict[tuple[str, str], Metric]:
+        return {
+            (name, metric): values
+            for name, reader in take_readers(readers, part).items()
+            for metric, values in _measure_cases(evaluation, part.results, reader).items()
+        }
+
+    measured: MetricsByReader = {name: {} for name in readers}
+    for (name, metric), values in measure_parts(results, measure_part).items():
+        measured[name][metric] = values
+    return measured
 
 
 def _measure_cases(evaluation: EvaluationMetrics, results: Results, reader: Reader) -> dict[str, Metric]:

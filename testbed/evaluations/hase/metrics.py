@@ -162,13 +162,16 @@ class Answers(readers.Answers):
     @cached_property
     def at(self) -> dict[str, np.ndarray]:
         """bool[N] of the choices at each of PLACES; not s1r2 where it does not depend on s1r1."""
+        return self.once("places", self._find_places)
+
+    def _find_places(self) -> dict[str, np.ndarray]:
         counts = (self.choices.role != CHILD) | self.cases["child"][self.choices.case]
         return {place: counts & self.has_role(*roles) for place, roles in PLACES.items()}
 
     @cached_property
     def must_change(self) -> np.ndarray:
         """bool[N]: whether the agent's answer before the edit is none of its best after it."""
-        return has_to_change(self.choices)
+        return self.once("must change", lambda: has_to_change(self.choices))
 
     @cached_property
     def was_right(self) -> np.ndarray:

@@ -31,6 +31,7 @@ from testbed.engine.results import Results
 from testbed.evaluations.hase import CHILD, REQUEST
 from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.scores.metric import Metric, mean_of, sum_by_case
+from testbed.scores.parts import measure_parts
 
 COHERENT = 0.1
 """Largest residual of "TF" and of "not" before an edit of what is called initially coherent. The paper gives
@@ -54,7 +55,10 @@ def published_metrics(results: Results) -> PublishedTable:
     the request is its mean; "coherence" is the mean absolute error of the scored object's probability
     against the agent's, so lower is better; "logic" is the mean absolute residual.
     """
-    return PublishedTable(_published_columns(results, 0), _published_columns(results, 1))
+    return PublishedTable(
+        measure_parts(results, lambda part: _published_columns(part.results, 0)),
+        measure_parts(results, lambda part: _published_columns(part.results, 1)),
+    )
 
 
 def request_groups(results: Results) -> dict[str, np.ndarray]:
