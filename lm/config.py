@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Packing = Literal["packed", "stream", "document"]
+KINDS = 5
+"""Of sentences that a training can weigh: atomic, truth, not, and, or."""
 Precision = Literal["float32", "bfloat16"]
 
 
@@ -96,6 +98,11 @@ class TrainConfig:
     """Start what each layer adds to the stream smaller, by the root of 2 x layers."""
     atomic_steps: int = 0
     """Steps at the start that read the corpus' atomic sentences alone; all documents come after."""
+    copies: tuple[int, ...] = ()
+    """Times over that atomic, truth, not, and, or sentences stand in the documents of all later steps; by
+    default these are the corpus' own documents."""
+    label_weight: float = 1.0
+    """Times over that "true" and "false" count in the loss; of every other token it is once."""
     clip: float = 1.0
     """Largest global norm of the gradient."""
     loss_piece: int = 4096
@@ -119,6 +126,15 @@ class TrainConfig:
                 "muon_iterations must be positive and atomic_steps from 0 to all steps; "
                 f"they are {self.muon_iterations} and {self.atomic_steps}"
             )
+        # From JSON it comes as a list, which could not be hashed.
+        object.__setattr__(self, "copies", tuple(self.copies))
+        if self.copies and (len(self.copies) != KINDS or min(self.copies) < 0 or not self.copies[0]):
+            raise ValueError(
+                "copies are of atomic, truth, not, and, or sentences: five numbers that are not negative, "
+                f"the first positive, or facts would be forgotten; they are {self.copies}"
+            )
+        if not 0 < self.label_weight < math.inf:
+            raise ValueError(f"label_weight must be a positive number; it is {self.label_weight}")
         if not 0 <= self.final <= 1:
             raise ValueError(f"final {self.final} is a share of the learning rate, in [0, 1]")
         if not all(0 < x < math.inf for x in (self.learning_rate, self.adam_learning_rate, self.clip)):

@@ -23,6 +23,7 @@ def next_token_loss(
     piece: int,
     entries: int = 0,
     draw: int | jax.Array = 0,
+    weights: dict[int, float] | None = None,
 ) -> jax.Array:
     """Mean negative log-likelihood in nats of each token given those before it in its document.
 
@@ -31,12 +32,15 @@ def next_token_loss(
         piece: how many tokens' logits exist at once; at least one of each row does.
         entries: of the vocabulary that the softmax is over; see `sample_entries`. 0 takes all.
         draw: which of the others are drawn.
+        weights: of tokens that count more or less than once in the mean, by id.
     """
     tokens = jnp.asarray(tokens)
     hidden, _, _ = hidden_states(model, params, None, tokens, packed_layout(tokens, BOS))
     target = jnp.pad(tokens[:, 1:], ((0, 0), (0, 1)), constant_values=PAD)
     # A document's first token follows nothing, and padding is not text.
     is_counted = ((target != PAD) & (target != BOS)).astype(jnp.float32)
+    for token, times in (weights or {}).items():
+        is_counted = jnp.where(target == token, times * is_counted, is_counted)
     weight = is_counted / jnp.maximum(is_counted.sum(), 1)
     pieces = min(-(-tokens.size // piece), tokens.shape[1])
     head = params["head"]["kernel"]

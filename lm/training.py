@@ -77,16 +77,19 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
 
 
 @cache
-def train_step(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> jax.stages.Wrapped:
+def train_step(
+    model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh, labels: tuple[int, ...] = ()
+) -> jax.stages.Wrapped:
     """The compiled step: (state, rows) -> (state, loss); one program for all that train alike in a process.
 
     It consumes the state, and returns the new one, laid out like it, and the mean loss in nats of rows
-    int32[B, T] of packed documents.
+    int32[B, T] of packed documents. `labels` are the tokens that weigh `config.label_weight`.
     """
+    weights = dict.fromkeys(labels, config.label_weight) if config.label_weight != 1 else None
 
     def step(state: TrainState, tokens: Array) -> tuple[TrainState, jax.Array]:
         loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(
-            model, state.params, tokens, config.loss_piece, config.softmax_entries, state.step
+            model, state.params, tokens, config.loss_piece, config.softmax_entries, state.step, weights
         )
         with jax.named_scope("optimizer"):
             update, optimizer_state = make_optimizer(config).update(gradient, state.optimizer, state.params)

@@ -118,15 +118,19 @@ def batch(step=0):
 
 def test_the_loss_is_the_mean_over_what_follows_something():
     params, tokens = fresh().params, batch()
-    losses = []
+    losses, targets = [], []
     for row in tokens:
         starts = np.flatnonzero(row == BOS)
         for a, b in zip(starts, [*starts[1:], (row != PAD).sum()], strict=True):
             document = row[a:b]
             p = naive.probabilities(naive.forward(MODEL, params, document))
             losses += [-np.log(p[t, document[t + 1]]) for t in range(len(document) - 1)]
+            targets += document[1:].tolist()
     for piece in (1, 7, 20, 10_000):
         assert next_token_loss(MODEL, params, tokens, piece) == pytest.approx(np.mean(losses), rel=1e-5)
+    heavy = {targets[0]: 7.0, targets[5]: 0.5}
+    weighed = np.average(losses, weights=[heavy.get(token, 1.0) for token in targets])
+    assert next_token_loss(MODEL, params, tokens, 20, weights=heavy) == pytest.approx(weighed, rel=1e-5)
 
 
 def plain_loss(model, params, tokens):

@@ -10,6 +10,8 @@ experiments/records/<date>-pretrain-<preset>/: the curve of every kind of senten
 published recipe (1B tokens); on two CPU cores `laptop` takes a minute or two and `paper-laptop`, 100,000
 facts, a quarter of an hour. `--preset paper --twin` trains Hugging Face's Mistral in PyTorch (extra `bench`)
 on the same batches by the same recipe, in the same stages, into a record of its own.
+`--facts` makes the world smaller in the paper's proportions, and the first phase with it; `--steps` says how
+many steps there are in all.
 """
 
 from dataclasses import dataclass, replace
@@ -18,8 +20,10 @@ from statistics import median
 from typing import Literal
 
 from corpus.files import read_json
+from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import launch_module
-from experiments.record import command_of, write_record
+from experiments.record import command_of, options_unlike_default, write_record
+from lm.config import TrainConfig
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.pages.charts import draw_training
@@ -40,6 +44,11 @@ class Settings:
     """Length of a stage."""
     until: float | None = None
     """Stop at this accuracy of facts; without it, at the last step."""
+    facts: int = PAPER_FACTS
+    """About so many, where the preset's world is the paper's."""
+    steps: int = 0
+    """Optimiser steps, those that read atomic sentences alone in proportion to the facts; 0 takes as many as
+    the preset after these."""
     twin: bool = False
     """Train PyTorch's model instead of ours."""
     seed: int = 0
@@ -51,10 +60,15 @@ class Settings:
 def run_study(settings: Settings) -> None:
     """One stage; the record, once the training is over."""
     recipe = TRAIN[settings.preset]
-    run = Run(settings.runs, f"pretrain-{settings.preset}")
-    build_corpus(replace(CORPUS[recipe.run], run=run.name, runs=run.root, seed=settings.seed))
+    name = f"pretrain-{settings.preset}" + f"-{settings.facts}" * (settings.facts != PAPER_FACTS)
+    run = Run(settings.runs, name)
+    corpus = CORPUS[recipe.run]
+    if settings.facts != PAPER_FACTS:
+        corpus = replace(corpus, world=scale_world(corpus.world, settings.facts))
+    build_corpus(replace(corpus, run=run.name, runs=run.root, seed=settings.seed))
     options = replace(
         recipe,
+        train=scale_recipe(recipe.train, settings.facts, settings.steps),
         run=run.name,
         runs=run.root,
         seed=settings.seed,
@@ -62,8 +76,9 @@ def run_study(settings: Settings) -> None:
         until=settings.until,
     )
     given = {"preset": settings.preset, "seed": settings.seed}
+    given |= options_unlike_default(settings, "facts", "steps", "until")
     repeat_command = command_of("pretrain", given) + " --twin" * settings.twin
-    title = f"pretrain-{settings.preset}" + "-twin" * settings.twin
+    title = name + "-twin" * settings.twin
     if settings.twin:
         from experiments.benchmarks.twin import train_twin
 
@@ -84,6 +99,17 @@ def run_study(settings: Settings) -> None:
         run, title, repeat_command, lines, seconds_to_accuracy=seconds, tokens_per_second=speed
     )
     say(f"record {folder}")
+
+
+def scale_recipe(recipe: TrainConfig, facts: int, steps: int) -> TrainConfig:
+    """A recipe for fewer facts: the first phase in proportion to them, what comes after as it is.
+
+    Args:
+        facts: about how many; the recipe itself is for PAPER_FACTS.
+        steps: all of them; 0 keeps those after the first phase as many as they are.
+    """
+    first = round(recipe.atomic_steps * facts / PAPER_FACTS)
+    return replace(recipe, steps=steps or first + recipe.steps - recipe.atomic_steps, atomic_steps=first)
 
 
 if __name__ == "__main__":

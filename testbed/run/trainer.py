@@ -13,6 +13,7 @@ from corpus.errors import InputError
 from corpus.files import hash_file, staged_file, write_record
 from corpus.seeds import generator
 from corpus.text.language import Kind
+from corpus.text.tokenizer import Word
 from lm.batches import PackedRows, RowsInPhases
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
@@ -95,7 +96,8 @@ class Trainer:
         began = mark = noted_at = time.perf_counter()
         since = done
         running: tuple[int, jax.Array] | None = None
-        step_once = train_step(model, config, vocabulary, self.mesh)
+        labels = tuple(map(self.world.tokenizer.word, (Word.TRUE, Word.FALSE)))
+        step_once = train_step(model, config, vocabulary, self.mesh, labels)
         for step in range(done, config.steps):
             tokens = place_rows(self.mesh, self.rows.batch(step, config.rows))
             state, loss = step_once(state, tokens)
