@@ -7,6 +7,7 @@ import pytest
 from experiments import record
 from experiments.command import run_module
 from experiments.studies import table4
+from experiments.studies.pretrain import scale_preset
 from experiments.tidy import FIGURES, read_nested, read_page
 from testbed.presets import CORPUS, EDIT, TRAIN
 
@@ -20,6 +21,19 @@ def test_every_scale_has_its_presets_and_says_how_to_repeat_it():
         scaled = "" if scale == table4.Settings.scale else f" --scale {scale}"
         words = f"python -m experiments.table4 --path FOLDER{scaled} --samplers published --editors none"
         assert settings.command == words
+
+
+def test_the_model_of_pretrain_is_the_one_that_is_edited():
+    options = table4.Settings(scale="paper-cpu", fact_count=6000, steps=190)
+    (_, _), (title, _), *_ = table4.study_stages(options, table4.stages.Clock(None))
+    assert title == "model of pretrain-paper-cpu-6000"
+    assert options.command == "python -m experiments.table4 --scale paper-cpu --fact-count 6000 --steps 190"
+    corpus, training = scale_preset("paper-cpu", 6000, 190)
+    assert corpus.world.subjects == round(0.06 * CORPUS["paper-cpu"].world.subjects)
+    assert training.train.steps == 190
+    assert training.train.atomic_steps == round(0.06 * TRAIN["paper-cpu"].train.atomic_steps)
+    with pytest.raises(ValueError, match="are for scale paper-cpu"):
+        table4.Settings(fact_count=6000)
 
 
 def test_a_slice_needs_facts(capsys):

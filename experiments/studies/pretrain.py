@@ -10,8 +10,8 @@ experiments/records/<date>-pretrain-<preset>/: the curve of every kind of senten
 published recipe (1B tokens); on two CPU cores `laptop` takes a minute or two and `paper-laptop`, 100,000
 facts, a quarter of an hour. `--preset paper --twin` trains Hugging Face's Mistral in PyTorch (extra `bench`)
 on the same batches by the same recipe, in the same stages, into a record of its own.
-`--facts` makes the world smaller in the paper's proportions, and the first phase with it; `--steps` says how
-many steps there are in all.
+`--fact-count` makes the world smaller in the paper's proportions, and the first phase with it; `--steps` says
+how many steps there are in all.
 """
 
 from dataclasses import dataclass, replace
@@ -23,13 +23,13 @@ from corpus.files import read_json
 from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import launch_module
 from experiments.record import command_of, options_unlike_default, write_record
-from lm.config import TrainConfig
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.pages.charts import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
+from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.run.trainer import seconds_to
 from testbed.train import TARGETS, train
 
@@ -44,8 +44,8 @@ class Settings:
     """Length of a stage."""
     until: float | None = None
     """Stop at this accuracy of facts; without it, at the last step."""
-    facts: int = PAPER_FACTS
-    """About so many, where the preset's world is the paper's."""
+    fact_count: int = PAPER_FACTS
+    """About how many facts, where the preset's world is the paper's."""
     steps: int = 0
     """Optimiser steps, those that read atomic sentences alone in proportion to the facts; 0 takes as many as
     the preset after these."""
@@ -59,24 +59,14 @@ class Settings:
 
 def run_study(settings: Settings) -> None:
     """One stage; the record, once the training is over."""
-    recipe = TRAIN[settings.preset]
-    name = f"pretrain-{settings.preset}" + f"-{settings.facts}" * (settings.facts != PAPER_FACTS)
+    name = name_run(settings.preset, settings.fact_count)
     run = Run(settings.runs, name)
-    corpus = CORPUS[recipe.run]
-    if settings.facts != PAPER_FACTS:
-        corpus = replace(corpus, world=scale_world(corpus.world, settings.facts))
-    build_corpus(replace(corpus, run=run.name, runs=run.root, seed=settings.seed))
-    options = replace(
-        recipe,
-        train=scale_recipe(recipe.train, settings.facts, settings.steps),
-        run=run.name,
-        runs=run.root,
-        seed=settings.seed,
-        minutes=settings.minutes,
-        until=settings.until,
-    )
+    corpus, recipe = scale_preset(settings.preset, settings.fact_count, settings.steps)
+    where = {"run": run.name, "runs": run.root, "seed": settings.seed}
+    build_corpus(replace(corpus, **where))
+    options = replace(recipe, **where, minutes=settings.minutes, until=settings.until)
     given = {"preset": settings.preset, "seed": settings.seed}
-    given |= options_unlike_default(settings, "facts", "steps", "until")
+    given |= options_unlike_default(settings, "fact_count", "steps", "until")
     repeat_command = command_of("pretrain", given) + " --twin" * settings.twin
     title = name + "-twin" * settings.twin
     if settings.twin:
@@ -101,15 +91,25 @@ def run_study(settings: Settings) -> None:
     say(f"record {folder}")
 
 
-def scale_recipe(recipe: TrainConfig, facts: int, steps: int) -> TrainConfig:
-    """A recipe for fewer facts: the first phase in proportion to them, what comes after as it is.
+def name_run(preset: str, fact_count: int) -> str:
+    """The run in which a preset's model of so many facts is trained."""
+    return f"pretrain-{preset}" + f"-{fact_count}" * (fact_count != PAPER_FACTS)
+
+
+def scale_preset(preset: str, fact_count: int, steps: int) -> tuple[CorpusSettings, TrainSettings]:
+    """A preset's corpus and training for fewer facts: its first phase in proportion, later ones as they are.
 
     Args:
-        facts: about how many; the recipe itself is for PAPER_FACTS.
+        fact_count: about how many; the preset itself is for PAPER_FACTS.
         steps: all of them; 0 keeps those after the first phase as many as they are.
     """
-    first = round(recipe.atomic_steps * facts / PAPER_FACTS)
-    return replace(recipe, steps=steps or first + recipe.steps - recipe.atomic_steps, atomic_steps=first)
+    training = TRAIN[preset]
+    corpus, recipe = CORPUS[training.run], training.train
+    if fact_count != PAPER_FACTS:
+        corpus = replace(corpus, world=scale_world(corpus.world, fact_count))
+    first = round(recipe.atomic_steps * fact_count / PAPER_FACTS)
+    later = recipe.steps - recipe.atomic_steps
+    return corpus, replace(training, train=replace(recipe, steps=steps or first + later, atomic_steps=first))
 
 
 if __name__ == "__main__":

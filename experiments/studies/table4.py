@@ -3,12 +3,14 @@
 Commands:
     python -m experiments.table4 --scale slice --path FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.table4 --scale laptop --edits 5000 --minutes 9
+    python -m experiments.table4 --scale paper-cpu --fact-count 6000 --steps 190 --edits 100 --minutes 8
     python -m experiments.table4 --path WIKIDATA5M --scale paper --edits 5000 --minutes 8      (with a GPU)
 
 `slice` takes 2,000 subjects with about 6,250 facts, the `laptop` model with one token a name, and about
 a quarter of an hour on 2 cores without a GPU. `laptop` is the preset `paper-laptop`, 100,000 facts for two
-cores; `paper` the paper's corpus of as many, and the model of 83M parameters in `paper-fast`'s recipe. Facts
-are those of a folder, or without one the built-in world's. Expected: generative accuracy of true facts at
+cores; `paper-cpu` the paper's twelve layers, trained by experiments.pretrain with the same options, or here;
+`paper` the paper's corpus of 100,000 facts, and the model of 83M parameters in `paper-fast`'s recipe. Facts are
+those of a folder, or without one the built-in world's. Expected: generative accuracy of true facts at
 least 0.9, edit success at least 0.95 for every editor but the controls. Besides Table 4, in today's terms and
 in the published ones: what follows by how many subjects share the new object.
 """
@@ -23,9 +25,11 @@ import numpy as np
 
 from corpus.config import TokenizerConfig
 from experiments import stages
+from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor, read_report
 from experiments.settings import StagedSettings
+from experiments.studies.pretrain import name_run, scale_preset
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS
@@ -52,6 +56,7 @@ Sampler = Literal["published", "stratified"]
 PRESETS = {
     "slice": ("small", "laptop", "laptop"),
     "laptop": ("paper-laptop", "paper-laptop", "paper-laptop"),
+    "paper-cpu": ("paper-cpu", "paper-cpu", "paper-cpu"),
     "paper": ("paper", "paper-fast", "paper"),
 }
 """Of corpus, training and edits at each scale."""
@@ -65,8 +70,13 @@ class Settings(StagedSettings):
 
     path: str = ""
     """Folder in Wikidata5m's layout; without one, at a larger scale, the built-in world."""
-    scale: Literal["slice", "laptop", "paper"] = "laptop"
-    """slice: minutes on a laptop; laptop: hours on one; paper: with a GPU."""
+    scale: Literal["slice", "laptop", "paper-cpu", "paper"] = "laptop"
+    """slice: minutes on a laptop; laptop: hours on one; paper-cpu: the paper's architecture without a GPU, as
+    experiments.pretrain trains it; paper: with a GPU."""
+    fact_count: int = PAPER_FACTS
+    """About how many facts, at the scale paper-cpu."""
+    steps: int | None = None
+    """Of the training, at the scale paper-cpu, as experiments.pretrain takes them; else the preset's."""
     samplers: tuple[Sampler, ...] = ("published", "stratified")
     """How requests are drawn."""
     editors: tuple[str, ...] = EDITORS
@@ -78,12 +88,16 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.scale != "paper-cpu" and (self.fact_count != PAPER_FACTS or self.steps):
+            raise ValueError("fact-count and steps are for scale paper-cpu")
         if self.scale == "slice" and not self.path:
             raise ValueError("scale slice needs a path to a folder in Wikidata5m's layout")
 
     @property
     def run(self) -> Run:
-        """Where it goes."""
+        """Where it goes: at the scale paper-cpu, to the model that experiments.pretrain trained."""
+        if self.scale == "paper-cpu" and not self.path:
+            return Run(self.runs, name_run(self.scale, self.fact_count))
         return Run(self.runs, f"table4-{self.scale}")
 
 
@@ -129,6 +143,8 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     where = stages.settings_of_run(options.run, options.seed)
     written, trained, edited = PRESETS[options.scale]
     corpus, recipe, base = CORPUS[written], TRAIN[trained], EDIT[edited]
+    if options.scale == "paper-cpu":
+        corpus, recipe = scale_preset(trained, options.fact_count, options.steps or 0)
     if options.path:
         world = replace(corpus.world, source="wikidata", path=options.path, pairs=PAIRS)
         corpus = replace(corpus, world=world)

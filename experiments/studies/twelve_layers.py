@@ -7,7 +7,7 @@ The demo's world, its sentences in documents of three, is learned by two models:
 and the architecture of Hase et al. 2024, of twelve layers 512 wide (83M parameters with their vocabulary of
 32,000, 51M with this one), in bfloat16 by Muon. Both are edited by the same editors at the same requests,
 which contradict the truth about causes and are drawn so that every support has as many; hyper-parameters are
-the presets', `tiny`'s for two layers and `paper`'s for twelve, but for the editors of AS_SMALL and BOLDER.
+the presets', `tiny`'s for two layers and `paper-cpu`'s for twelve.
 
 Tables: every editor at both depths; what follows by the number of subjects that share the new object, which
 is the support law; and by pair what differs at one depth only: rome and memit, early and late layers.
@@ -19,7 +19,7 @@ take two hours more (`--slow` names those that make fewer).
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from corpus.config import DocumentConfig
 from experiments import stages
@@ -46,12 +46,6 @@ EDITORS = (
     "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained", "rome",
     "memit", "in-context", "grace", "count-based", "self-bayes", "oracle", "none",
 )  # fmt: skip
-AS_SMALL = ("lora-down", "embeddings")
-"""Editors that take the learning rates of two layers at twelve too: with the paper's `lora-down` said none of
-its requests here."""
-BOLDER: dict[str, Any] = {"depth": 0.1, "rate": 1.0, "farthest": 16.0, "contexts": 2}
-"""What rome and memit take at twelve layers. As published they said a tenth of their requests; these settings
-were chosen on a model of 130 steps, by six requests of seed 1 (LOG has what else was tried)."""
 SHOWN = (SUCCESS, FOLLOWS, DAMAGE, SPILL, SKILL)
 PAIRS = (("rome", "memit"), ("full-early", "full-late"))
 
@@ -117,13 +111,9 @@ def train_settings(depth: Depth, steps: int) -> TrainSettings:
 
 def edit_settings(options: Settings, depth: Depth, name: str) -> EditSettings:
     """What one editor is to edit at one depth."""
-    base = EDIT["tiny" if depth == 2 else "paper"]
-    configs = base.configs | {name: EDIT["tiny"].configs[name] for name in AS_SMALL}
-    if depth == 12:
-        configs |= {name: replace(configs[name], **BOLDER) for name in ("rome", "memit")}
+    base = EDIT["tiny" if depth == 2 else "paper-cpu"]
     return replace(
         base,
-        configs=configs,
         **stages.settings_of_run(options.run(depth), options.seed),
         editors=(name,),
         cases=CaseConfig(options.few if name in options.slow else options.cases),
