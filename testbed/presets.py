@@ -192,8 +192,8 @@ TWELVE_LAYERS = default_configurations() | {
     **{name: SMALL_MODELS[name] for name in ("lora-down", "embeddings")},
     **{name: replace(default_configurations()[name], **_BOLDER) for name in ("rome", "memit")},
 }
-"""What editors take at twelve layers of width 512. With the papers' choices `lora-down` said none of its requests
-and rome and memit a tenth; theirs were chosen on a model of 130 steps, by six requests of seed 1."""
+"""What editors take at twelve layers of width 512. With the papers' choices `lora-down` said no request,
+rome and memit a tenth; those of these two were chosen on a model of 130 steps, by six requests of seed 1."""
 
 EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),

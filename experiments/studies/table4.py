@@ -9,8 +9,8 @@ Commands:
 `slice` takes 2,000 subjects with about 6,250 facts, the `laptop` model with one token a name, and about
 a quarter of an hour on 2 cores without a GPU. `laptop` is the preset `paper-laptop`, 100,000 facts for two
 cores; `paper-cpu` the paper's twelve layers, trained by experiments.pretrain with the same options, or here;
-`paper` the paper's corpus of 100,000 facts, and the model of 83M parameters in `paper-fast`'s recipe. Facts are
-those of a folder, or without one the built-in world's. Expected: generative accuracy of true facts at
+`paper` the paper's corpus of 100,000 facts, and the model of 83M parameters in `paper-fast`'s recipe. Facts
+are those of a folder, or without one the built-in world's. Expected: generative accuracy of true facts at
 least 0.9, edit success at least 0.95 for every editor but the controls. Besides Table 4, in today's terms and
 in the published ones: what follows by how many subjects share the new object.
 """
