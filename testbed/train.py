@@ -36,8 +36,9 @@ def train(options: TrainSettings) -> None:
             number.
     """
     from lm.cluster import join_cluster
-    from testbed.run.runtime import prepare_jax
+    from testbed.run.runtime import keep_freed_memory, prepare_jax
 
+    keep_freed_memory()
     began = time.perf_counter()
     if options.train.rows % options.mesh.data:
         raise InputError(

@@ -150,8 +150,10 @@ def deep_trials() -> list[Trial]:
         "Adam's learning rate 0.0015": "--train.adam-learning-rate 0.0015",
         "16 rows a step": "--train.rows 16 --train.steps 60 --train.atomic-steps 40",
         "documents of one sentence": "",
-        "5 steps of warm-up": "--train.warmup 5",
-        "float32": "--model.precision float32",
+        "no warm-up": "--train.warmup 0",
+        "labels weigh as other words do": "--train.label-weight 1",
+        "every sentence as often as any other": "--train.copies 1 1 1 1 1",
+        "bfloat16": "--model.precision bfloat16",
     }
     small = "--train.rows 8 --train.steps 120 --train.atomic-steps 80 --train.evaluate-every 4".split()
     return [

@@ -23,12 +23,13 @@ from corpus.files import read_json
 from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import launch_module
 from experiments.record import command_of, options_unlike_default, write_record
+from experiments.stages import settings_of_run
 from testbed.console import say
 from testbed.corpus import build_corpus
 from testbed.pages.charts import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
-from testbed.run.runtime import prepare_jax
+from testbed.run.runtime import keep_freed_memory, prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.run.trainer import seconds_to
 from testbed.train import TARGETS, train
@@ -59,13 +60,14 @@ class Settings:
 
 def run_study(settings: Settings) -> None:
     """One stage; the record, once the training is over."""
+    keep_freed_memory()
     name = name_run(settings.preset, settings.fact_count)
     run = Run(settings.runs, name)
     corpus, recipe = scale_preset(settings.preset, settings.fact_count, settings.steps)
-    where = {"run": run.name, "runs": run.root, "seed": settings.seed}
+    where = settings_of_run(run, settings.seed)
     build_corpus(replace(corpus, **where))
     options = replace(recipe, **where, minutes=settings.minutes, until=settings.until)
-    given = {"preset": settings.preset, "seed": settings.seed}
+    given: dict[str, object] = {"preset": settings.preset, "seed": settings.seed}
     given |= options_unlike_default(settings, "fact_count", "steps", "until")
     repeat_command = command_of("pretrain", given) + " --twin" * settings.twin
     title = name + "-twin" * settings.twin
