@@ -8,13 +8,13 @@ from lm.editors.self_bayes import FitConfig
 
 @dataclass(frozen=True)
 class DistillationConfig:
-    """What the model says when told to imagine the request becomes what it says."""
+    """The model learns to answer as it does after a sentence that imagines the request."""
 
     fit: FitConfig = field(default_factory=FitConfig)
     anchor: float = 16.0
-    """Weight of other facts, which are to stay, where the request has 1; 0 for none."""
+    """Weight of other facts, which should stay; the request has weight 1. 0: no other facts."""
     at_once: int = 16
-    """Of what is to stay, so many are drawn for every step."""
+    """Other facts that are drawn for every step."""
 
     def __post_init__(self) -> None:
         require_positive({}, {"at_once": self.at_once})

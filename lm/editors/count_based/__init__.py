@@ -8,24 +8,25 @@ from lm.editors.self_bayes import BeliefConfig, FitConfig
 
 @dataclass(frozen=True)
 class CountConfig:
-    """What most subjects with the new object have, this one gets too."""
+    """The subject gets what most subjects with the new object have."""
 
     beliefs: BeliefConfig = field(default_factory=BeliefConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     soft: bool = True
-    """Targets are the counts as a distribution; otherwise what was counted most."""
+    """Targets are the counts as a distribution; otherwise the most frequent object."""
     fewest: int = 2
-    """Subjects with the new object, below which nothing is concluded."""
+    """Least number of subjects with the new object from which anything is concluded."""
     majority: float = 0.5
-    """More than this share of them must have one object, for it to follow."""
+    """Conclude an object only if more than this share of them have it."""
     unread: bool = False
-    """Something may follow that the model has never read of the subject, too."""
+    """Conclude facts of relations that the model has never read of the subject, too."""
     anchor: float = 64.0
-    """Weight of all that is to stay, where each answer that is to change has 1; 0 for none."""
+    """Total weight of the answers that should stay; each answer that should change has weight 1. 0:
+    none."""
     others: int = 96
-    """Random further beliefs that are to stay."""
+    """Random further beliefs that should stay."""
     at_once: int = 16
-    """Of what is to stay, so many are drawn for every step."""
+    """Answers that should stay, drawn for every step."""
 
     def __post_init__(self) -> None:
         require_positive({}, {"fewest": self.fewest, "others": self.others, "at_once": self.at_once})

@@ -7,12 +7,12 @@ from lm.editors.entry import Entry, require_positive
 
 @dataclass(frozen=True)
 class EmbeddingsConfig:
-    """The embeddings of the tokens that the request is spelt with, trained on it."""
+    """Training of the embeddings of the request's own tokens."""
 
     learning_rate: float = 1e-3
-    """Of AdamW, constant."""
+    """Learning rate of AdamW, constant."""
     weight_decay: float = 0.0
-    """Decoupled weight decay of what is added."""
+    """Decoupled weight decay of the added embeddings."""
     clip: float = 1.0
     """Largest global norm of an edit's gradient."""
     steps: int = 40

@@ -10,11 +10,11 @@ class ConstrainedConfig:
     """Fine-tuning of down-projections inside an L-infinity ball (Zhu et al. 2020)."""
 
     radius: float = 0.1
-    """How far a weight may move, in root mean squares of its matrix."""
+    """How far a weight may change, in root mean squares of its matrix."""
     layers: Layers = "early"
-    """Which layers' down-projections."""
+    """Layers whose down-projections are trained."""
     rate: float = 0.1
-    """Step of AdamW, as a share of the radius."""
+    """Learning rate of AdamW, as a share of the radius."""
     steps: int = 40
     """Gradient steps."""
 

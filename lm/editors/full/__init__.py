@@ -15,7 +15,7 @@ class FullConfig:
     layers: Layers = "all"
     """all: every parameter; early, late: the matrices of these layers."""
     learning_rate: float = 0.1
-    """Of the optimiser, constant."""
+    """Learning rate of the optimiser, constant."""
     weight_decay: float = 0.0
     """Decoupled weight decay of the weights towards zero (adamw)."""
     clip: float = 1.0

@@ -10,11 +10,11 @@ class GraceConfig:
     """A codebook beside one layer's MLP (Hartvigsen et al. 2023)."""
 
     depth: float = 0.5
-    """The layer, as a share of all layers."""
+    """The layer, as a share of the depth."""
     radius: float = 0.5
-    """Of an entry's ball, as a share of the typical distance of a prompt to its nearest neighbour."""
+    """Radius of an entry's ball, as a share of the typical distance of a prompt to its nearest neighbour."""
     rate: float = 0.1
-    """Step of Adam on the value, as a share of the typical size of an MLP's outputs."""
+    """Learning rate of Adam for the value, as a share of the typical size of an MLP's outputs."""
     steps: int = 40
     """Gradient steps on the value."""
 

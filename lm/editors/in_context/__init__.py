@@ -10,11 +10,11 @@ class InContextConfig:
     """No weights change: the model reads the edit before every question."""
 
     copies: int = 4
-    """How often the sentence is read."""
+    """Times that the sentence is read."""
     imagine: bool = False
-    """Open with the word that begins a passage about another world, which then stands once."""
+    """Begin with "imagine", which opens a passage about another world; the sentence then stands once."""
     closed: bool = False
-    """End a document behind the sentences, so that what follows begins another one."""
+    """End the document after the sentences, so that the question begins a new one."""
 
     def __post_init__(self) -> None:
         require_positive({}, {"copies": self.copies})

@@ -12,7 +12,7 @@ AT_THE_NAME = FitConfig(storage="keyed", learning_rate=0.06, cosine=True, steps=
 
 @dataclass(frozen=True)
 class RequestConfig:
-    """The request, and nothing that follows from it."""
+    """The request alone, without its consequences."""
 
     fit: FitConfig = field(default_factory=lambda: AT_THE_NAME)
 

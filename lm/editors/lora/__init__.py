@@ -14,7 +14,7 @@ class LoraConfig:
     alpha: float = 8.0
     """The adapter's output is scaled by alpha / rank."""
     learning_rate: float = 1e-4
-    """Of AdamW, constant."""
+    """Learning rate of AdamW, constant."""
     weight_decay: float = 1e-4
     """Decoupled weight decay of the adapter."""
     clip: float = 1.0

@@ -20,20 +20,20 @@ class MemitConfig(RomeConfig):
     ridge: float = 0.01
     """Weight of the corpus against one request: lambda of the paper, relative to the keys' second moment."""
     accumulate: bool = False
-    """The keys of earlier edits of the sequence are to keep what they add."""
+    """Keep the outputs at the keys of earlier edits of the sequence."""
     null_space: bool = False
-    """Only directions that the corpus hardly uses are changed; a plain ridge then stands for the corpus."""
+    """Change only directions that the corpus hardly uses; a plain ridge then stands for the corpus."""
     null_below: float = 0.1
-    """What the corpus hardly uses: less than this share of the mean of its second moment's eigenvalues; in a
-    model of two layers on a development world half of all directions, of which .01 leaves four of 256."""
+    """Directions count as hardly used below this share of the mean eigenvalue of the corpus' second moment.
+    By default that is half of all directions in a model of two layers; .01 leaves four of 256."""
     normalise: bool = False
-    """What a layer adds is standardised by all facts edited so far, and grows with the standardised key."""
+    """Standardise what a layer adds by all facts edited so far, and let it grow with the standardised key."""
     push: float = 1.0
-    """Size of what is standardised, in what practice edits add."""
+    """Size of standardised additions, in units of those of practice edits."""
     warm_up: int = 32
-    """Practice edits with which the statistics of `normalise` begin."""
+    """Number of practice edits from which the statistics of `normalise` begin."""
     anchor: bool = False
-    """The state that is wanted is as long as the unedited model's."""
+    """Give the target state the length of the unedited model's state."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,17 +10,17 @@ class MendConfig:
     """A hyper-network that turns gradients into edits (Mitchell et al. 2022)."""
 
     layers: Layers = "all"
-    """Which layers' down-projections."""
+    """Layers whose down-projections are edited."""
     rank: int = 32
     """Width inside the hyper-network."""
     learning_rate: float = 3e-3
-    """Of Adam, for the hyper-network."""
+    """Learning rate of Adam for the hyper-network."""
     steps: int = 400
-    """Steps of its training."""
+    """Training steps of the hyper-network."""
     batch: int = 16
     """Practice edits in a step."""
     locality: float = 1.0
-    """Weight of the divergence on unrelated text against the loss of the edit."""
+    """Weight of the divergence on unrelated text, beside the loss of the edit."""
 
     def __post_init__(self) -> None:
         require_positive(

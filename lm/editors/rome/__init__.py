@@ -11,22 +11,22 @@ class RomeConfig:
     """Rank-one model editing (Meng et al. 2022), with one key in numerator and denominator."""
 
     token: Literal["subject", "last"] = "subject"
-    """Whose key stores the fact: the subject's last token, as published, or the prompt's last token. Models
-    of two layers recall facts only there."""
+    """Token whose key stores the fact: the subject's last one, as published, or the prompt's last one. Models
+    of two layers recall facts only at the latter."""
     depth: float = 0.2
-    """The edited layer, from 0, the first, to 1, the last, behind which nobody reads the subject's state."""
+    """The edited layer, from 0, the first, to 1, the last, after which no layer reads the subject's state."""
     contexts: int = 8
-    """Sentences of the corpus before the prompt over which the key is averaged, besides none."""
+    """Openings from the corpus, beside the bare prompt, over which the key is averaged."""
     rate: float = 0.1
-    """Step of Adam on the value, as a share of the typical size of a state's entries."""
+    """Learning rate of Adam for the value, as a share of the typical size of a state's entries."""
     steps: int = 40
     """Gradient steps on the value."""
     drift: float = 0.0625
-    """Weight of the divergence of what follows the subject alone from what it was."""
+    """Weight of the divergence between new and old continuations of the bare subject."""
     decay: float = 0.001
     """Weight of the value's squared length, in squared typical lengths of a state."""
     farthest: float = 4.0
-    """Largest length of what is added to the state, in typical lengths of a state."""
+    """Largest length of the addition to the state, in typical lengths of a state."""
     shrink: float = 1e-3
     """Share of its mean that is added to the diagonal of the keys' second moment."""
 

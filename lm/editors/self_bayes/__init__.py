@@ -14,15 +14,15 @@ class BeliefConfig:
     """How a model's own beliefs are read."""
 
     samples: int = 8192
-    """Sentences that the model is sampled for, to learn whom it speaks of."""
+    """Sentences that are sampled from the model, to find the subjects that it mentions."""
     subjects: int = 4096
-    """Most subjects whose beliefs are kept, those it speaks of most often."""
+    """Most subjects to read beliefs about: those mentioned most often."""
     top: int = 64
-    """Objects kept of each belief."""
+    """Objects to keep of each belief."""
     longest: int = 24
     """Most tokens of a sampled sentence."""
     seed: int = 0
-    """Of the samples."""
+    """Seed of the samples."""
 
     def __post_init__(self) -> None:
         require_positive(
@@ -32,15 +32,15 @@ class BeliefConfig:
 
 @dataclass(frozen=True)
 class DependenceConfig:
-    """How it is found out which of a model's beliefs depend on which."""
+    """How to find which of a model's beliefs depend on which."""
 
     seldom: float = 0.03
-    """Share of what the model says most readily of a subject, at which a fact is as likely as not to have
-    been read at all."""
+    """A fact counts as read with probability one half if the model mentions it at this share of the rate of
+    the subject's most frequent fact."""
     persistence: float | None = None
-    """Take this for the probability that facts persist, instead of judging it."""
+    """Use this probability that facts persist, instead of inferring it."""
     given: tuple[int, ...] | None = None
-    """Take these parents of the relations (-1 for none), instead of judging dependences."""
+    """Use these causes of the relations (-1: none), instead of inferring dependences."""
 
     def __post_init__(self) -> None:
         require_positive({"seldom": self.seldom}, {})
@@ -53,28 +53,29 @@ class FitConfig:
     """How an edit is fitted to the answers that a model should give, and where it is stored."""
 
     storage: Storage = "low-rank"
-    """In adapters of low rank; in a vector that layers read at the subject's whole name (keyed); or in the
-    embedding of its last token, which folds into the weights (row)."""
+    """Where the answers are stored. low-rank: in adapters; keyed: in a vector that layers read at the
+    subject's whole name; row: in the embedding of the name's last token, which folds into the weights."""
     layers: tuple[int, ...] = (0,)
-    """Layers that read a keyed vector, each its own."""
+    """Number of layers that read a keyed vector, each its own."""
     rank: int = 8
     """Rank of each adapter."""
     alpha: float = 64.0
     """The adapter's output is scaled by alpha / rank."""
     matrices: tuple[MatrixName, ...] = ("query", "key", "gate", "up", "down")
-    """Where there are adapters, in every layer."""
+    """Matrices of every layer that have adapters."""
     learning_rate: float = 3e-3
-    """Of Adam."""
+    """Learning rate of Adam."""
     cosine: bool = False
-    """The learning rate falls along a cosine to a tenth; otherwise it is constant."""
+    """Let the learning rate fall along a cosine to a tenth; otherwise it is constant."""
     decay: float = 0.0
-    """Weight of the squared norm of what is stored, so that edits of one subject do not pile up."""
+    """Weight of the squared norm of the stored vector or adapter, which bounds the sum of many edits of one
+    subject."""
     clip: float = 1.0
     """Largest global norm of an edit's gradient."""
     steps: int = 40
     """Most gradient steps."""
     tolerance: float = 0.05
-    """Nats: an edit is done once no answer that should change is further from its target."""
+    """An edit ends once every answer that should change is this near to its target, in nats."""
 
     def __post_init__(self) -> None:
         require_positive(
@@ -93,30 +94,31 @@ class FitConfig:
 
 @dataclass(frozen=True)
 class SelfBayesConfig:
-    """Bayes' rule on the model's own beliefs, and an adapter fitted to what it says."""
+    """Bayes' rule on the model's own beliefs, and an adapter fitted to its answers."""
 
     beliefs: BeliefConfig = field(default_factory=BeliefConfig)
     dependence: DependenceConfig = field(default_factory=DependenceConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     logic: bool = True
-    """Also say what follows for sentences about the request: truth, not, and, or."""
+    """Also fit the sentences about the request with true, not, and, or."""
     soft: bool = True
     """Targets are distributions; otherwise their most probable objects."""
     sharpness: float = 2.0
-    """The odds that a fact moves are raised to this power: 1 leaves them, more changes what is likely to move
-    more, and what is in doubt less. Chosen on development worlds, as beliefs are too cautious by as much."""
+    """Power of the odds that a fact changes: 1 leaves them; more makes likely changes likelier and doubtful
+    ones less so. Chosen on development worlds, where beliefs are too cautious by this much."""
     joined: float = 16.0
-    """Weight of sentences that join the request with another statement by and, or."""
+    """Weight of sentences that join the request with another statement by and or or."""
     partners: int = 64
-    """Other statements that the request is joined with."""
+    """Other statements to join the request with."""
     anchor: float = 64.0
-    """Weight of all that is to stay, where each answer that is to change has 1; 0 for none."""
+    """Total weight of the answers that should stay; each answer that should change has weight 1. 0:
+    none."""
     peers: int = 8
-    """Subjects with the old object, and as many with the new one, whose beliefs are to stay."""
+    """Subjects with the old object, and as many with the new one, whose beliefs should stay."""
     others: int = 96
-    """Random further beliefs that are to stay."""
+    """Random further beliefs that should stay."""
     at_once: int = 16
-    """Of what is to stay, and of the joined sentences, so many are drawn for every step."""
+    """Answers that should stay, and joined sentences, drawn for every step."""
 
     def __post_init__(self) -> None:
         require_positive(
