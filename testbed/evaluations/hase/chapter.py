@@ -91,7 +91,7 @@ def describe_finding(editor: ScoredEditor) -> str:
         interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
         parts.append(f"updates {_count(follows)} consequences{interval}")
     if stays.cases:
-        parts.append(f"leaves {_count(stays)} dependent facts that should stay")
+        parts.append(f"keeps {_count(stays)} dependent facts that should stay")
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
