@@ -5,7 +5,6 @@ before any edit either. This tells the two apart (design.md 6): each question th
 the unedited model, and held against the agent's posterior before any edit.
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, strata_of
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, sum_by_case
+from testbed.scores.parts import measure_parts
 from testbed.scores.readers import is_as_good, is_undetermined
 from testbed.scores.statistics import Estimate, estimate_metrics
 
@@ -75,37 +75,42 @@ def unedited_values(results: Results) -> dict[str, np.ndarray]:
     }
 
 
-def metrics_over(values: Mapping[str, np.ndarray], results: Results, among: np.ndarray) -> dict[str, Metric]:
-    """Values of choices by case, over some choices, bool[N]."""
-    return {name: sum_by_case(of, results.choices.case, len(results), among) for name, of in values.items()}
-
-
 def score_before_edit(results: Results) -> dict[str, Stratum]:
     """By stratum of the asked fact, and over ALL: the unedited model beside the agent before any edit.
 
     Questions to which the agent has no answer are left out. Those whose statements nobody counted, as of
     inverse ones, are of no stratum.
     """
+    metrics = measure_parts(results, lambda part: _measure_strata(part.results))
+    levels, everyone = cluster_levels(results), np.ones(len(results), bool)
+    asked = {key: metric for key, metric in metrics.items() if metric.denominator.any()}
+    estimates = estimate_metrics(asked, levels, everyone)
+
+    def estimates_of(stratum: str, at: int | None) -> dict[str, Estimate]:
+        return {name: e for (s, b, name), e in estimates.items() if (s, b) == (stratum, at)}
+
+    strata = {}
+    for stratum in (ALL, *STRATA):
+        if of_stratum := estimates_of(stratum, None):
+            questions = int(metrics[stratum, None, DISTANCE].denominator.sum())
+            of_bins = {b: of_bin for b in range(BINS) if (of_bin := estimates_of(stratum, b))}
+            gaps = sum(abs(metrics[stratum, b, EXCESS].numerator.sum()) for b in of_bins)
+            bins = [Bin(of_bin[CONFIDENCE], of_bin[BELIEF]) for of_bin in of_bins.values()]
+            strata[stratum] = Stratum(questions, of_stratum, bins, float(gaps) / questions)
+    return strata
+
+
+def _measure_strata(results: Results) -> dict[tuple[str, int | None, str], Metric]:
+    """By stratum, bin (None is all of them) and name: what the unedited model says, case by case."""
     c, has_answer = results.choices, ~is_undetermined(results.choices)
     stratum, confidence = np.where(c.stated == ABSENT, "", strata_of(c.stated)), c.lm[:, 0].max(-1)
     at = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    parts = {ALL: has_answer} | {name: has_answer & (stratum == name) for name in STRATA}
     values = unedited_values(results)
-    return {name: _score_stratum(values, results, among, at) for name, among in parts.items() if among.any()}
-
-
-def _score_stratum(
-    values: Mapping[str, np.ndarray], results: Results, among: np.ndarray, at: np.ndarray
-) -> Stratum:
-    """Some choices, bool[N], whose bins are int[N]."""
-    levels, everyone = cluster_levels(results), np.ones(len(results), bool)
-    bins, gaps = [], 0.0
-    for b in np.unique(at[among]):
-        bin_metrics = metrics_over(values, results, among & (at == b))
-        means = estimate_metrics({name: bin_metrics[name] for name in (CONFIDENCE, BELIEF)}, levels, everyone)
-        bins.append(Bin(means[CONFIDENCE], means[BELIEF]))
-        gaps += abs(bin_metrics[EXCESS].numerator.sum())
-    total = int(among.sum())
-    return Stratum(
-        total, estimate_metrics(metrics_over(values, results, among), levels, everyone), bins, gaps / total
-    )
+    metrics = {}
+    for name in (ALL, *STRATA):
+        here = has_answer & ((name == ALL) | (stratum == name))
+        for b in (None, *range(BINS)):
+            among = here if b is None else here & (at == b)
+            for of in values if b is None else (CONFIDENCE, BELIEF, EXCESS):
+                metrics[name, b, of] = sum_by_case(values[of], c.case, len(results), among)
+    return metrics
