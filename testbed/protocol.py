@@ -1,7 +1,7 @@
-"""What can be asked of an edited model: three kinds of questions, and a case that asks them (design.md 11).
+"""Three kinds of questions to an edited model, and a case that has them (design.md 11).
 
-A choice asks which object a subject has, a claim whether a sentence is true, a passage what is written. Each
-carries what the rational agent believes: first before the edit, then after it, once for every interpretation
+A choice asks which object a subject has, a claim whether a sentence is true, a passage what the model writes.
+Each carries the rational agent's beliefs: first before the edit, then after it, once for every interpretation
 of the request that the evaluation declares. This axis is T = 1 + interpretations wherever it appears.
 """
 
@@ -23,25 +23,25 @@ Facet = bool | int | float | str | tuple[float, ...]
 
 
 class Choice(NamedTuple):
-    """Which object a subject has: probabilities of the options, and the answer that is generated.
+    """Which object a subject has: probabilities of the options, and the generated answer.
 
-    Asked in an inverse phrasing, which subject has an object: it is said first, and options are subjects.
+    In an inverse phrasing: which subject has an object? The object comes first, and options are subjects.
 
     Attributes:
         role: what the question is for, in the evaluation's words.
-        subject, relation: what is asked; in an inverse phrasing `subject` is the object that is said first.
+        subject, relation: of the question; in an inverse phrasing `subject` is the object, which comes first.
         options: int64[c], the objects whose probability is recorded, ascending; others are one remainder.
         agent: float64[T, c], p(o | subject, relation) under the agent.
-        answer: int64[T], the agent's most probable object, among all there are; ABSENT where the corpus
-            leaves it undetermined, so that no answer is right or wrong.
+        answer: int64[T], the agent's most probable object of all; ABSENT if the corpus leaves it undecided,
+            so that no answer is right or wrong.
         frequency: float64[T, c], share of the corpus's statements that name each option, the request
             added with its weight.
-        stated: how many statements of the corpus are about (subject, relation); ABSENT where nobody counted.
-        group: choices of one group belong together, where the evaluation says how.
-        phrasing: how the relation is said (see `corpus.text.language.Sentence`).
-        offered: bool[c], the options of a multiple choice, where further ones are recorded; None for all.
+        stated: number of the corpus's statements about (subject, relation); ABSENT if they were not counted.
+        group: choices of one group belong together, in a way that the evaluation knows.
+        phrasing: wording of the relation (see `corpus.text.language.Sentence`).
+        offered: bool[c], the options of a multiple choice, if further ones are recorded; None: all.
         facets: the columns that the evaluation declares for choices.
-        is_spot_check: whether no editor and no control may know that it is asked; see `hide_spot_checks`.
+        is_spot_check: whether editors and controls must not know of the question; see `hide_spot_checks`.
     """
 
     role: str
@@ -75,7 +75,7 @@ class Claim(NamedTuple):
 
     Attributes:
         role, group: as for a choice.
-        sentence: one with a label; the label is not shown to the model.
+        sentence: one with a label, which the model does not see.
         agent: float64[T], the agent's belief that it is true.
     """
 
@@ -86,14 +86,14 @@ class Claim(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """What the model writes after an opening, up to the end of a document.
+    """Text that the model writes after an opening, up to the end of a document.
 
-    What the text says is judged by what the agent believes of the case's choices.
+    Its statements are judged by the agent's beliefs about the case's choices.
 
     Attributes:
         role: as for a choice.
         opening: int32[p], tokens that the text begins with.
-        samples: how many are written.
+        samples: number of texts.
         longest: most tokens of a text, its opening apart.
         temperature: of sampling; 0 takes the most probable token.
         top_k, top_p: tokens are drawn from the `top_k` most probable ones, and of these from the fewest
@@ -110,19 +110,19 @@ class Passage(NamedTuple):
 
 
 class ControlRequest(NamedTuple):
-    """Another fact that the same editor is told in place of the request, under a name for tables."""
+    """A control: another fact that the same editor edits in place of the request, with a name for tables."""
 
     name: str
     fact: tuple[int, int, int]
 
 
 def names_of_controls(cases: Sequence["Case"], sequence: int) -> list[str]:
-    """What editors are told besides requests, by name; in sequences of edits nothing is."""
+    """Names of the control requests of some cases; sequences of edits have none."""
     return [control.name for control in cases[0].controls] if sequence == 1 else []
 
 
 def credence_of_request(kind: RequestKind, credence: float) -> float:
-    """How sure the person who edits is: of evidence as they say, of a correction or a change entirely."""
+    """How sure we are of a request: as given for evidence, entirely for a correction or a change."""
     return credence if kind == "evidence" else 1.0
 
 
@@ -130,12 +130,12 @@ class Case(NamedTuple):
     """One request, and everything about it that does not depend on the model.
 
     Attributes:
-        request: what the editor is told, and what it is to the agent under the first interpretation.
-        credence: how sure whoever edits is of the request. Editors are told it, so it is never read from the
-            agent; who believes the request more already is to stay so.
+        request: the edit request, as the agent takes it under the first interpretation.
+        credence: how sure we are of the request. Editors may read it, so it never comes from the agent. A
+            model that already believes the request more should stay so.
         truth: the ground truth of the request's subject and relation.
-        facets: the columns that the evaluation declares.
-        controls: under the same names in every case of an evaluation.
+        facets: values of the columns that the evaluation declares.
+        controls: control requests, with the same names in every case of an evaluation.
     """
 
     request: EditRequest
@@ -154,5 +154,5 @@ class Case(NamedTuple):
 
 
 def hide_spot_checks(case: Case) -> Case:
-    """The case without its spot checks, as whoever decides what an editor is told may see it."""
+    """The case without its spot checks: all that a control may learn about the case."""
     return case._replace(choices=tuple(choice for choice in case.choices if not choice.is_spot_check))

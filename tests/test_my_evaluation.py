@@ -41,7 +41,7 @@ def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
     assert "name the evaluation by --evaluation" in capsys.readouterr().out
     assert report.main([*at(runs), "--evaluation", "hase", MINE]) == 0
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
-    assert "What is said of neighbours?" in page
+    assert "Do neighbours change?" in page
     assert "Coherence with a rational agent" in page
     assert f"lora-down, told {CONTROL}" in page
     with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:

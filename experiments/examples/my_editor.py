@@ -5,11 +5,10 @@
     python -m testbed.tune my_editor:MyEditor --run dev      (a run of another world)
     python -m testbed.edit my_editor:MyEditor --tuned dev
 
-Change what `edit` does, and give the command your module and class; cases, metrics and reports
-need nothing else. The class is a frozen dataclass with defaults: its fields become options on the
-command line, and results are filed under them. `edit` is traced once and computed for many requests side by
-side, so it may not branch on values; what it changes it returns as a delta (see `lm.delta`), and the
-parameters stay as they are.
+Change what `edit` does, and give the command your module and class; cases, metrics and reports need nothing
+else. The class is a frozen dataclass with defaults: its fields become options on the command line, and
+results are filed under them. `edit` is traced once and computed for many requests side by side, so it must
+not branch on values. It returns its changes as a delta (see `lm.delta`) and leaves the parameters alone.
 """
 
 from dataclasses import dataclass
@@ -27,18 +26,18 @@ from lm.language_model import LanguageModel
 
 @dataclass(frozen=True)
 class MyEditor:
-    """Moves the last down-projection along one gradient, by the best of a few lengths."""
+    """Moves the last down-projection along one gradient, by the best of a few step lengths."""
 
     longest: float = 1.0
-    """Of the steps that are tried, as a share of the weight's own length."""
+    """Longest step to try, as a share of the weight's own length."""
     tries: int = 4
-    """How many are tried, each a third of the one before; and none at all."""
+    """Steps to try, each a third of the one before; no step at all is tried, too."""
 
-    # What `testbed.tune` tries: factors on fields, from the least to the greatest.
+    # Factors on fields that `testbed.tune` tries, from the least to the greatest.
     SEARCH: ClassVar = {"longest": (0.1, 1.0, 10.0)}
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Once per model: nothing here. What is returned comes back to `edit` as `state`."""
+        """Work to do once for a model: none here. `edit` gets the result as `state`."""
         return {}
 
     def edit(

@@ -1,11 +1,11 @@
-"""An evaluation of your own, whole: does editing a subject change what is said about its neighbours?
+"""An evaluation of your own, whole: does an edit of a subject change answers about its neighbours?
 
     python -m testbed.example my_evaluation                                  (copies this file)
     python -m testbed.edit lora-down --evaluation my_evaluation:MyEvaluation
     python -m testbed.report --evaluation hase my_evaluation:MyEvaluation
 
-Change what is asked: no more is needed. The class is a frozen dataclass with defaults, as
-its fields are options (`--my-evaluation.neighbours 3`); its docstring heads the chapter of the report.
+Change the questions; no more is needed. The class is a frozen dataclass with defaults: its fields are options
+(`--my-evaluation.neighbours 3`), and its docstring heads the chapter of the report.
 """
 
 from collections.abc import Iterator
@@ -19,19 +19,19 @@ from testbed.evaluations import kit
 
 @dataclass(frozen=True)
 class MyEvaluation(kit.Evaluation):
-    """What is said of neighbours?
+    """Do neighbours change?
 
-    A fact is edited to an object that contradicts the truth. A neighbour is somebody who shares its old
-    object. As a control the editor is told the same of somebody else.
+    Each edit gives a fact an object that contradicts the truth. A neighbour is a subject that shares the old
+    object. As a control the editor makes the same edit of another subject.
     """
 
     neighbours: int = 2
-    """How many neighbours are asked about."""
+    """Neighbours in each case."""
 
     facets: ClassVar = {"new_holders": int}
     metrics: ClassVar = (
         kit.MetricDefinition(
-            "edit success", "Share of requests that are stated when asked.", "high", "headline",
+            "edit success", "Share of requests that the edited model states.", "high", "headline",
             compute=lambda a: a.mean_over(a.reader.answer == a.requested, a.has_role("request")),
             needs_edit=True,
         ),
@@ -40,7 +40,7 @@ class MyEvaluation(kit.Evaluation):
             compute=lambda a: a.mean_over(a.is_right, a.has_role("neighbour")),
         ),
         kit.MetricDefinition(
-            "TV neighbours", "Total variation to the agent in what is said of neighbours.", "low", "compared",
+            "TV neighbours", "Total variation to the agent in answers about neighbours.", "low", "compared",
             compute=lambda a: a.mean_over(a.distance, a.has_role("neighbour")),
         ),
     )  # fmt: skip
@@ -68,12 +68,12 @@ class MyEvaluation(kit.Evaluation):
             yield kit.Case(request, credence, int(truth[fact]), facets, choices, controls=controls)
 
     def subsets(self, results: kit.Results) -> dict[str, np.ndarray]:
-        """All cases, and those whose new object somebody has."""
+        """All cases, and those whose new object some subject has."""
         held = results.cases["new_holders"] > 0
         return {"all": np.ones(len(held), bool), "somebody has the new object": held}
 
     def _neighbours(self, world: kit.World, fact: int) -> tuple[np.ndarray, np.ndarray]:
-        """Who else has a fact's object, and its relation's other objects; nobody where there are none."""
+        """Other subjects with a fact's object (none without other objects), and the other objects."""
         graph, truth = world.graph, world.generative.truth
         same = graph.relation == graph.relation[fact]
         others = graph.subject[same & (truth == truth[fact]) & (graph.subject != graph.subject[fact])]

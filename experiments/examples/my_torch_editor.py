@@ -19,19 +19,19 @@ class MyTorchEditor:
     """Fine-tunes the last down-projection on the request."""
 
     learning_rate: float = 1e-2
-    """Of Adam."""
+    """Learning rate of Adam."""
     steps: int = 20
     """Gradient steps."""
 
-    # What `testbed.tune` tries: factors on fields, from the least to the greatest.
+    # Factors on fields that `testbed.tune` tries, from the least to the greatest.
     SEARCH: ClassVar = {"learning_rate": (0.1, 1.0, 10.0)}
-    # The side on which the tokenizer pads, if what you wrote pads and minds.
+    # The side on which the tokenizer pads, if your code depends on it.
     PADDING: ClassVar = "right"
 
     def edit(
         self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: dict[str, Any]
     ) -> "PreTrainedModel":
-        """The model, which belongs to this edit alone, changed in place."""
+        """The model, changed in place; it belongs to this edit alone."""
         import torch
 
         prompt, target = request["prompt_ids"], request["target_ids"]
@@ -49,5 +49,5 @@ class MyTorchEditor:
 def edit_last_layer(
     model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: dict[str, Any]
 ) -> "PreTrainedModel":
-    """The same as a function, with the settings as they stand above."""
+    """The same as a function, with the defaults above."""
     return MyTorchEditor().edit(model, tokenizer, request)

@@ -19,22 +19,23 @@ CACHE: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class WrappedEditor:
-    """Gives a request in the form that collections know, and takes the model out of what they return."""
+    """Gives the request to a collection in its own form, and takes the edited model from its answer."""
 
     rate: float = 0.02
-    """Of Adam. Read a collection's files of hyper-parameters by its own loader: a plain reader of YAML takes
-    5e-1 for text."""
+    """Learning rate of Adam. Read a collection's files of hyper-parameters by its own loader: a plain reader
+    of YAML takes 5e-1 for text."""
     steps: int = 20
     weight: str = "model.layers.1.mlp.down_proj.weight"
-    """What is edited. Layers and rates published for large models may do nothing to one of two layers."""
+    """Name of the edited weight. Layers and rates published for large models may not suit a model of two
+    layers."""
     stopped: bool = True
-    """Whether the target has its sentence's stop; `testbed.score` prints what either is worth."""
+    """Whether the target ends with the sentence's stop; `testbed.score` prints probabilities of both."""
 
     SEARCH: ClassVar = {"rate": (0.1, 1.0, 10.0)}
     PADDING: ClassVar = "right"
 
     def reset(self) -> None:
-        """Called before every edit: what must not stay."""
+        """Forget what must not stay; called before every edit."""
         CACHE.clear()
 
     def edit(

@@ -6,8 +6,8 @@ An editor is a frozen dataclass, its hyper-parameters, with two pure methods:
     edit(model, state, request, key) -> (delta, info)   one edit, of one fact or of several at once
 
 `edit` is traced once and vmapped over requests; the model is shared and never changed. An editor whose loop
-may stop early says in `most_steps` how long it may be, so that its cost can be counted. Letters of shapes:
-M facts of one request, P prompt tokens, A answer tokens, and those of `lm.model`.
+may stop early gives the most steps in `most_steps`, so that its cost can be counted. Letters of shapes: M
+facts of one request, P prompt tokens, A answer tokens, and those of `lm.model`.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ class Request(NamedTuple):
 
     Attributes:
         prompt: int32[M, P], "<s> subject relation", padded on the left.
-        answer: int32[M, A], "object .", padded on the right: what is to be learned.
+        answer: int32[M, A], "object .", padded on the right: the tokens to learn.
         subject_end: int32[M], position of the subject's last token in `prompt`.
-        weight: float32[M], evidence that the agent takes the request for, which is told to controls; else 0.
-        credence: float32[M], how sure whoever edits is of the request; a model that is surer is to stay so.
+        weight: float32[M], weight of the request as evidence, which only controls get; otherwise 0.
+        credence: float32[M], how sure we are of the request; a model that is surer should stay so.
     """
 
     prompt: Array
@@ -46,7 +46,7 @@ class Request(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """The words of the language, without anything that was said in it.
+    """The words of the language, without any sentence of the corpus.
 
     Attributes:
         relations: int32[R, W], the name of each relation, padded on the right.
@@ -58,7 +58,7 @@ class Vocabulary(NamedTuple):
 
 
 class CorpusSample(NamedTuple):
-    """What an editor may read before it edits: nothing that the test cases ask for.
+    """What an editor may read before it edits; it has no question of a test case.
 
     Attributes:
         rows: int32[rows, T], packed documents of the training corpus.
@@ -90,8 +90,8 @@ class Info(NamedTuple):
 class Editor(Protocol):
     """The interface of an editing method; instances must be hashable.
 
-    One that reads nothing but `prompt` and `answer` may say `learns_text = True`: then it can be told any
-    sentence, as what is read and what is learned of it, and not only facts.
+    An editor that reads nothing but `prompt` and `answer` may set `learns_text = True`. Then it takes any
+    sentence, not only facts: `prompt` has the tokens to read, `answer` the tokens to learn.
     """
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
@@ -101,7 +101,7 @@ class Editor(Protocol):
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
-        """The delta that carries out one request, on top of what was already done to the model."""
+        """The delta of one request, on top of the edits that the model already carries."""
         ...
 
 
@@ -163,7 +163,7 @@ def group_requests(batch: Request, size: int) -> Request:
 def edit_once(
     editor: Editor, model: LanguageModel, state: State, request: Request, key: jax.Array
 ) -> tuple[Delta, Info]:
-    """One edit; whoever asks again what it returns, or what it takes, does not trace it again."""
+    """One edit, jitted; a second call, or a count of its cost, does not trace it again."""
     return editor.edit(model, state, request, key)
 
 

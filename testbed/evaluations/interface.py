@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 
 
 class Evaluation:
-    """Which facts are edited, what is asked, what is measured and what the report says of it.
+    """Which facts are edited, which questions are asked, what is measured and what the report shows.
 
-    A user's own class overrides `make_cases` and `metrics`, and whatever else it wants otherwise.
+    Your own class overrides `make_cases` and `metrics`, and any other method whose default does not fit.
     """
 
     package: ClassVar[str] = ""
     """The folder of a built-in evaluation, whose modules its methods load."""
     cases_from: ClassVar[str] = ""
-    """The module that cases come from: results made with other code of it are stale. Empty: `cases` of the
-    folder, or the module of a class that has none."""
+    """The module that makes the cases; results made with another version of it are stale. Empty: `cases` of
+    the folder, or the class's own module if there is no folder."""
 
     can_be_halved: ClassVar[bool] = False
-    """Whether metrics mean the same over some of the questions, whichever: `oracle` is told of half of them,
-    and scored on the others."""
+    """Whether metrics mean the same over any half of the questions: `oracle` is fitted to one half and scored
+    on the other."""
 
     @property
     def interpretations(self) -> tuple[str, ...]:
-        """What the request is to the agent, once for each of its beliefs after the edit."""
+        """Ways in which the agent takes the request, one for each of its beliefs after the edit."""
         return ("evidence",)
 
     @property
     def facets(self) -> "Mapping[str, type[Facet]]":
-        """Further columns of cases by name, and what they hold."""
+        """Further columns of cases: their types by name."""
         return {}
 
     @property
     def choice_facets(self) -> "Mapping[str, type[Facet]]":
-        """Further columns of choices."""
+        """Further columns of choices: their types by name."""
         return {}
 
     @property
@@ -69,12 +69,12 @@ class Evaluation:
         """`count` cases, the same for the same arguments; the folder's `cases.make_cases`.
 
         Raises:
-            InputError: the world or the agent has nothing to ask.
+            InputError: no case can be made in this world, or by this agent.
         """
         return self._load("cases", "make_cases")(world, agent, count, credence, self, seed)
 
     def readers(self, results: "Results", editor: str) -> "dict[str, Reader]":
-        """The edited model under its editor's name, and the references it is held against.
+        """The edited model under its editor's name, and the readers that it is compared with.
 
         The folder's `metrics.make_readers`; without one, the usual references.
         """
@@ -83,7 +83,7 @@ class Evaluation:
         )
 
     def measure(self, results: "Results", reader: "Reader") -> "dict[str, Metric]":
-        """The metrics of one reader, case by case; those that mean nothing for it are left out.
+        """The metrics of one reader, case by case, without those that have no meaning for it.
 
         Each is computed from the folder's `metrics.Answers`; without one, from the usual `Answers`.
         """
@@ -92,14 +92,14 @@ class Evaluation:
         return {name: metric for name, metric in computed.items() if metric is not None}
 
     def subsets(self, results: "Results") -> "dict[str, np.ndarray]":
-        """bool[E] of each part of the cases that is reported on; "all" comes first and holds all of them.
+        """bool[E] of each subset of the cases in the report; "all" comes first and has all of them.
 
         The folder's `metrics.make_subsets`; without one, all cases only.
         """
         return self._load("metrics", "make_subsets", "testbed.scores.metric:all_cases")(results)
 
     def make_chapter(self, material: "Material") -> "Chapter":
-        """The chapter of the report; pictures are drawn on the way.
+        """The chapter of the report; its pictures are drawn here.
 
         The folder's `chapter.make_chapter`; without one, the tables that every chapter has, and costs.
         """
