@@ -68,7 +68,7 @@ def examine(options: ExamineSettings) -> None:
     for number, world in enumerate(worlds, 1):
         say(f"world {number} of {len(worlds)}: {world.name}")
         if options.export and world.asks_texts:
-            say("it asks for texts, which are not asked for by files, and is left out")
+            say("it asks for texts, which answers by files cannot have; it is left out")
             continue
         prepare_world(world)
         if options.export:

@@ -44,10 +44,10 @@ def write_cases(
         made_from: inputs and settings, by name.
 
     Raises:
-        InputError: cases ask for texts, which are not asked for by files.
+        InputError: cases ask for texts, which answers by files cannot have.
     """
     if any(case.passages for case in cases):
-        raise InputError("these cases ask for texts, which are not asked for by files; edit them in process")
+        raise InputError("these cases ask for texts, which answers by files cannot have: edit in process")
     with staged_file(folder / CASES) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines(lines_of_cases(world, cases))
     with staged_file(folder / TEXT) as aside:

@@ -14,13 +14,13 @@ from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
 AgentName = Literal["paper", "exact"]
 RequestName = Literal["evidence", "correction", "do"]
 Learned = Literal["doubt", "sentence"]
-"""What is learned of a request: what is in doubt, the object of a statement or the label of a claim; or every
-token."""
+"""Tokens of a request to learn: those in doubt (the object of a statement, the label of a claim), or
+    all."""
 
 
 NO_RESULT = {"result": False}
-"""Marks a field that changes no result: where a command runs, how fast, how far, and what it prints; or one
-that is recorded in another way."""
+"""Marks a field that changes no result (where a command runs, how fast, how far, what it prints), or that
+    is recorded in another way."""
 
 
 def check_seed(seed: int) -> None:
@@ -39,18 +39,19 @@ class CorpusSettings:
     """Folder of all runs."""
     world: WorldConfig = field(default_factory=WorldConfig)
     kind: Literal["published", "exact"] = "published"
-    """published: noise as in Hase et al.; exact: a model for which Bayesian posteriors are exact."""
+    """published: noise as in Hase et al.; exact: drawn from a model whose Bayesian posteriors are exact."""
     exact: ExactConfig = field(default_factory=ExactConfig)
     documents: DocumentConfig = field(default_factory=DocumentConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     distractors: Literal["any-relation", "same-relation"] = "any-relation"
-    """Where a root fact's fixed false object comes from (published)."""
+    """Source of the wrong object of a fact without a cause (published)."""
     seed: int = 0
-    """Root seed; world, sentences and documents draw from streams of their own."""
+    """Root seed; world, sentences and documents have random streams of their own."""
     threads: int = field(default_factory=lambda: os.cpu_count() or 1, metadata=NO_RESULT)
-    """Threads that write; what they write does not depend on how many there are."""
+    """Threads that write; the corpus does not depend on their number."""
     stats: bool = field(default=False, metadata=NO_RESULT)
-    """Also print Hase's Table 6 for this world, its support, and how many edit targets are noise."""
+    """Also print Hase's Table 6 for this world, support of objects, and the share of edits whose new object
+    nobody has."""
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -74,9 +75,10 @@ class TrainSettings:
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     until: float | None = field(default=None, metadata=NO_RESULT)
-    """Stop once a sample of facts is generated with this accuracy; without it, at the last step."""
+    """Stop once the model states this share of a sample of facts; by default at the last step."""
     minutes: float | None = field(default=None, metadata=NO_RESULT)
-    """Save and leave after about this long, compilation included; the same command goes on from there."""
+    """Save and stop after about this many minutes, compilation included; the same command goes on from
+    there."""
     seed: int = 0
     """Root seed of initial weights and data order."""
     mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
@@ -97,8 +99,8 @@ class PaperAgentConfig:
     prior_mass: float = 1.0
     """Total mass of its Dirichlet prior."""
     evidence_multiplicity: float | None = None
-    """How often it counts each sentence; by default once for each document that the sentence stands in, which
-    is 5 times as published. 1 is the honest value."""
+    """How often it counts each sentence. By default once for each document that has it, which is 5 times as
+    published; 1 counts no copy as evidence."""
 
     def __post_init__(self) -> None:
         counts = (self.prior_mass, 1.0 if self.evidence_multiplicity is None else self.evidence_multiplicity)
