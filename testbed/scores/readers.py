@@ -18,14 +18,14 @@ CHANCE, ONE_HALF = "chance", "constant one half"
 RECALIBRATED = f"{NO_EDIT}, recalibrated"
 RECALIBRATED_BY_STRATUM = f"{NO_EDIT}, recalibrated by stratum"
 READERS = {
-    BEFORE_EDIT: "the model and the agent, both before",
+    BEFORE_EDIT: "the unedited model against the agent before the edit",
     NO_EDIT: "the unedited model against the agent after the edit",
-    RECALIBRATED: "the same under one temperature, or one of each stratum, fitted on facts that no case asks",
-    FREQUENCY: "an ideal model that answers with corpus frequencies, the request copied in with its weight",
-    PERFECT: "this model, had it become the agent; from other beliefs it has another way to go",
+    RECALIBRATED: "the same under one temperature, or one a stratum, fitted on facts that no case uses",
+    FREQUENCY: "an ideal model that answers with corpus frequencies, the request counted with its weight",
+    PERFECT: "this model, if it became the agent; its change differs, since its beliefs before differ",
     BAYESIAN: "the agent itself",
-    ONE_HALF: "whoever says p(true) = p(false) = 1/2 of every claim, and nothing else",
-    CHANCE: "whoever takes one of the options at random",
+    ONE_HALF: "p(true) = p(false) = 1/2 for every claim, and no other answer",
+    CHANCE: "an option at random",
 }
 """What each reference row is, for people."""
 
