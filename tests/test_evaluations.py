@@ -18,7 +18,7 @@ from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, 
 from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
-from testbed.scores.metric import ARROWS, metrics_shown_in
+from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
 from testbed.scores.parts import join_metrics, split_cases, take_readers
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
 from testbed.scores.summary import measure_reader, summarise_results
@@ -176,6 +176,13 @@ def test_cases_are_measured_apart_as_together(evaluation, results, size):
                 found = together[metric]
                 assert [*found[2:]] == kind, (name, metric)
                 np.testing.assert_allclose(found[:2], (top, bottom), atol=1e-6, err_msg=f"{name}: {metric}")
+
+
+def test_a_metric_that_only_some_cases_lack_is_refused():
+    metric = Metric(np.ones(2), np.ones(2))
+    assert join_metrics([{"a": metric}, {"a": metric}])["a"].value() == 1
+    with pytest.raises(InputError, match="a denominator of 0"):
+        join_metrics([{"a": metric, "b": metric}, {"a": metric}])
 
 
 def _reverse_questions(results):

@@ -92,9 +92,8 @@ class Movement:
     def orthogonal_movement(self) -> Metric:
         """Sum ||dp - (<dp, dq> / ||dq||^2) dq|| ||dq|| / sum ||dq||^2 where the agent moved.
 
-        The part of dp at right angles to dq, in the unit and with the weights of the propagation ratio. If dp
-        makes an angle x with dq everywhere, it is tan x times the ratio. It says nothing about better or
-        worse.
+        The part of dp at right angles to dq, in the unit and with the weights of `propagation_ratio`. If dp
+        makes an angle x with dq everywhere, it is tan x times that. It says nothing about better or worse.
         """
         share = self._dot_product / np.where(self.where_moved, self._squared_norm, 1.0)
         aside = self._change - share[:, None] * self._agents_change

@@ -7,16 +7,18 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from corpus.compiled import map_in_order
+from corpus.errors import InputError
 from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.scores.metric import Metric
 from testbed.scores.readers import Reader
 
 Name = TypeVar("Name", bound=Hashable)
+Table = TypeVar("Table", Choices, Claims, Passages)
 CASES_IN_A_PART = 1000
 """So many are measured at a time."""
 Rows = slice | np.ndarray
@@ -35,19 +37,16 @@ class CasePart(NamedTuple):
 
 def split_cases(results: Results, size: int) -> Iterator[CasePart]:
     """The results in parts of at most `size` cases, in their order; questions follow their case."""
-    tables = [_rows_by_part(of.case, len(results), size) for of in _tables_of(results)]
-    for first, *rows in zip(range(0, len(results), size), *tables, strict=True):
+    tables = (results.choices, results.claims, results.passages)
+    rows_by_part = zip(*(_rows_by_part(table.case, len(results), size) for table in tables), strict=True)
+    for first, rows in zip(range(0, len(results), size), rows_by_part, strict=True):
         cases = slice(first, min(first + size, len(results)))
         part = replace(
             results,
             cases={name: column[cases] for name, column in results.cases.items()},
-            choices=_take_choices(results.choices, rows[0], first),
-            claims=Claims(*(column[rows[1]] for column in results.claims))._replace(
-                case=results.claims.case[rows[1]] - first
-            ),
-            passages=Passages(*(column[rows[2]] for column in results.passages))._replace(
-                case=results.passages.case[rows[2]] - first
-            ),
+            choices=_take_rows(results.choices, rows[0], first),
+            claims=_take_rows(results.claims, rows[1], first),
+            passages=_take_rows(results.passages, rows[2], first),
             lost=None if results.lost is None else results.lost[cases],
             recalibrated=None if results.recalibrated is None else results.recalibrated[rows[0]],
         )
@@ -89,7 +88,17 @@ def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Rea
 
 
 def join_metrics(parts: Sequence[Mapping[Name, Metric]]) -> dict[Name, Metric]:
-    """Metrics of parts, case after case."""
+    """Metrics of parts, case after case.
+
+    Raises:
+        InputError: a part has other metrics than the first, so they depend on more than the reader.
+    """
+    for part in parts:
+        if odd := part.keys() ^ parts[0].keys():
+            raise InputError(
+                f"the metrics {', '.join(map(str, odd))} are None for some cases only; whether a metric is "
+                "None may depend on its reader alone: give it a denominator of 0 where a case lacks it"
+            )
     return {
         name: metric._replace(
             numerator=np.concatenate([part[name].numerator for part in parts]),
@@ -99,14 +108,14 @@ def join_metrics(parts: Sequence[Mapping[Name, Metric]]) -> dict[Name, Metric]:
     }
 
 
-def _tables_of(results: Results) -> tuple[Choices, Claims, Passages]:
-    return results.choices, results.claims, results.passages
+def _take_rows(table: Table, rows: Rows, first: int) -> Table:
+    """Some rows of a table, whose cases are numbered from `first` on."""
 
+    def take(column: Any) -> Any:
+        return {k: take(one) for k, one in column.items()} if isinstance(column, Mapping) else column[rows]
 
-def _take_choices(choices: Choices, rows: Rows, first: int) -> Choices:
-    columns = {name: getattr(choices, name)[rows] for name in Choices._fields if name != "facets"}
-    facets = {name: column[rows] for name, column in choices.facets.items()}
-    return Choices(**columns | {"case": columns["case"] - first}, facets=facets)
+    columns = {name: take(column) for name, column in table._asdict().items()}
+    return table._replace(**columns | {"case": columns["case"] - first})
 
 
 def _rows_by_part(case: np.ndarray, cases: int, size: int) -> Sequence[Rows]:
