@@ -77,6 +77,8 @@ class Settings(StagedSettings):
     """About how many facts, at the scale paper-cpu."""
     steps: int | None = None
     """Of the training, at the scale paper-cpu, as experiments.pretrain takes them; else the preset's."""
+    until: float | None = None
+    """Stop the training at this accuracy of facts; without it, at the last step."""
     samplers: tuple[Sampler, ...] = ("published", "stratified")
     """How requests are drawn."""
     editors: tuple[str, ...] = EDITORS
@@ -151,7 +153,8 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     if options.scale == "slice":
         corpus = replace(corpus, tokenizer=TokenizerConfig())
         recipe = replace(recipe, train=replace(recipe.train, steps=1400, row_length=192))
-    yield from stages.model_stages(replace(corpus, **where), replace(recipe, **where), clock)
+    recipe = replace(recipe, **where, until=options.until)
+    yield from stages.model_stages(replace(corpus, **where), recipe, clock)
     settings = replace(base, cases=CaseConfig(count=options.edits), **where)
     for sampler in options.samplers:
         of_sampler = replace(settings, evaluations={"hase": Hase(sampler=sampler)})
