@@ -68,7 +68,8 @@ def run_study(settings: Settings) -> None:
     build_corpus(replace(corpus, **where))
     options = replace(recipe, **where, minutes=settings.minutes, until=settings.until)
     given: dict[str, object] = {"preset": settings.preset, "seed": settings.seed}
-    given |= options_unlike_default(settings, "fact_count", "steps", "until")
+    unlike = options_unlike_default(settings, "fact_count", "steps", "until")
+    given |= {name.replace("_", "-"): value for name, value in unlike.items()}
     repeat_command = command_of("pretrain", given) + " --twin" * settings.twin
     title = name + "-twin" * settings.twin
     if settings.twin:
