@@ -64,7 +64,7 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
     # One of an earlier report would be about other rows.
     shutil.rmtree(folder / "explorer", ignore_errors=True)
     if options.explorer:
-        _write_explorer(chapters, runs, names)
+        _write_explorer(chapters, runs, world)
     training = Picture("training.svg", "Training loss and generative accuracy by step", message)
     page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
     path = write_page(page, folder)
@@ -86,10 +86,8 @@ def _write_leaderboard(folder: Path) -> None:
     say(f"leaderboard: {page.resolve()}")
 
 
-def _write_explorer(
-    chapters: "Sequence[EvaluationChapter]", runs: "Sequence[Run]", names: Sequence[str]
-) -> None:
-    """The page with a row for every edit, in the folder of the report."""
+def _write_explorer(chapters: "Sequence[EvaluationChapter]", runs: "Sequence[Run]", world: "World") -> None:
+    """The page with a row for every edit, in the folder of the report; `world` is that of the first run."""
     from testbed.advice import ask_options
     from testbed.evaluations.views import view_of
     from testbed.pages.explorer.view import add_faults
@@ -106,11 +104,12 @@ def _write_explorer(
         )
         for part in chapters
     ]
-    worlds: dict[str, World] = {}
+    worlds = {folder_digest(runs[0].world): world}
     for run in runs:
-        worlds.setdefault(folder_digest(run.world), load_world(run))
+        if folder_digest(run.world) not in worlds:
+            worlds[folder_digest(run.world)] = load_world(run)
     of_runs = [worlds[folder_digest(run.world)] for run in runs]
-    write_explorer(explored, of_runs, ", ".join(names), runs[0].report)
+    write_explorer(explored, of_runs, ", ".join(run.name for run in runs), runs[0].report)
 
 
 def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
