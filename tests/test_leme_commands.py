@@ -32,7 +32,7 @@ def test_the_whole_command(runs, capsys):
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
     for said in (
         "as printed",
-        "Held against both interpretations",
+        "Under both interpretations",
         "Coupled entity and twin",
         "judged by people",
         "signed rank",

@@ -593,7 +593,7 @@ def test_the_first_screen_answers_the_question(page, editors):
     first = html[: html.index('<details class="part"')]
     contents = parsed(first)
     counts = sorted({len(e.edits.results) for e in editors.values()})
-    assert f"{counts[0]} to {counts[-1]} facts were edited by" in first
+    assert f"edited {counts[0]} to {counts[-1]} facts" in first
     assert len(contents.images) == 1
     assert list(contents.tables) == ["hase-first"]
     table = contents.tables["hase-first"]

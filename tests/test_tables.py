@@ -111,8 +111,8 @@ def test_few_clusters_show_their_range_and_the_table_says_so():
     table = Table("k", "t", ["editor", "m", "n"], [["a", sequences, worlds]], "As it is.")
     note = add_explanations(table).note
     assert note.startswith(f"As it is. {INTERVALS} ")
-    assert "the range over sequences of which there are fewer than 5" in note
-    assert "Over these worlds only" in note
+    assert "the range over sequences, if there are fewer than 5" in note
+    assert "about these worlds only" in note
     assert "no verdict" not in note, "nothing is compared"
     compared = add_explanations(
         table._replace(rows=[["a", worlds, difference._replace(few=worlds.few)]])
@@ -121,7 +121,7 @@ def test_few_clusters_show_their_range_and_the_table_says_so():
     one = Estimate(0.5, 0.4, 0.6, 9, few=(Few("world", 1, 0.5, 0.5),))
     assert format_cell(one) == "0.50 ± 0.10"
     alone = add_explanations(table._replace(rows=[["a", one, difference._replace(few=one.few)]])).note
-    assert "Over this world only" in alone
+    assert "about this world only" in alone
     assert "no verdict" not in alone
     nine = difference._replace(few=(Few("world", 9, 0.4, 0.6),))
     assert "no verdict" not in add_explanations(table._replace(rows=[["a", 1, nine]])).note

@@ -29,7 +29,7 @@ def test_the_whole_command(runs, capsys):
     assert "consistency" in capsys.readouterr().out
     assert report.main(at(runs)) == 0
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
-    for said in ("as printed", "Held against both interpretations", "Rare minus typical"):
+    for said in ("as printed", "Under both interpretations", "Rare minus typical"):
         assert said in page
     with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

@@ -178,8 +178,8 @@ def describe_edits(part: EvaluationChapter) -> str:
     names = list(counts)
     by = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     return (
-        f"{of_each} facts were edited by {by}. A rational agent, which has read the same corpus, was told "
-        "the same facts."
+        f"{by} edited {of_each} facts. The rational agent, which has read the same corpus, received the same "
+        "new facts."
     )
 
 

@@ -143,10 +143,8 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
         [floor, len(first.edits.results), *_metric_cells(first, floor, metrics), None]
         for floor in first.reference_names
     ]
-    note = "± is half of a 95% interval, [low, high] one that is not about its middle; the best editor of "
-    note += "each column stands out. "
-    note += "Editors with lost or fewer edits are named best nowhere. The last rows bound what "
-    note += "the numbers can mean" + (
+    note = "The best editor of each column stands out; editors with lost or fewer edits never do. "
+    note += "The last rows bound the meaning of the numbers" + (
         f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
     )
     return Table(
@@ -172,7 +170,7 @@ def interpretation_table(
     note: str,
     key: str = "interpretations",
 ) -> Table:
-    """Some metrics held against the agent under each interpretation of the request.
+    """Some metrics, with the agent under each interpretation of the request as the standard.
 
     Args:
         references: readers of the first editor, below those of all editors.
@@ -184,7 +182,7 @@ def interpretation_table(
         for time, interpretation in enumerate(evaluation.interpretations, start=1):
             rows.append([name, interpretation, *map(estimate(editor, name, time).get, metrics)])
     better = {name: better for name, better in better_of(evaluation.metrics).items() if name in metrics}
-    title, header = "Held against both interpretations", ["who", "request", *metrics]
+    title, header = "Under both interpretations", ["who", "request", *metrics]
     return Table(key, title, header, rows, note, words=2, better=better)
 
 
@@ -192,8 +190,8 @@ def difference_section(material: Material) -> Section | None:
     """Which differences from the reference are real; None where nothing is compared."""
     table = difference_table(material.editors, material.differences)
     text = (
-        "A difference smaller than that of the last row is one that this number of cases would often miss: "
-        "read its absence as \u201cnot known\u201d, not as \u201cequal\u201d."
+        "This number of cases would often miss a difference smaller than that of the last row. If none is "
+        "found, read \u201cnot known\u201d, not \u201cequal\u201d."
     )
     return Section("differences", "Which differences are real?", text, tables=[table]) if table else None
 
@@ -215,8 +213,8 @@ def difference_table(editors: Sequence[ScoredEditor], differences: Differences) 
         f"Differences from {differences.reference}",
         ["editor", "cases both have", *metrics],
         rows,
-        "Paired, over the cases that both have; p-values are Holm's, adjusted for the number of editors, and "
-        "bold differences have one below .05.",
+        "Paired, over the cases that both have. P-values are adjusted for the number of editors (Holm); bold "
+        "differences have one below .05.",
         foot=(["smallest detectable difference", None, *_detectable_differences(differences, metrics)],),
     )
 
@@ -250,9 +248,9 @@ def _detectable_differences(differences: Differences, metrics: Sequence[str]) ->
 PICTURE = "before.svg"
 SAYS = {"S0": "never stated", "S1": "stated one to three times", "S2": "stated more often"}
 TEXT = (
-    "Whatever an editor does, it starts from a model that is not the agent. What a model cannot infer before "
-    "any edit, it will hardly infer after one: so first the same questions, asked of the unedited model and "
-    "held against the agent's posterior before any edit, by how often the corpus states what is asked."
+    "Every editor starts from a model that is not the agent. What a model cannot infer before an edit, it "
+    "will hardly infer after one. So first the unedited model answers the same questions. The table compares "
+    "it with the agent before any edit, by how often the corpus states the fact."
 )
 
 
@@ -285,12 +283,12 @@ def before_table(strata: Mapping[str, Stratum]) -> Table:
         for name, of in strata.items()
     ]
     note = (
-        "Overconfidence is the model's probability of its likeliest option minus the agent's belief in it; "
-        f"expected calibration error, the mean absolute value of that over {BINS} bins of equal width of the "
-        "model's probability. It has no interval, and is never quite 0."
+        "Overconfidence is the model's probability of its likeliest option less the agent's belief in it. "
+        f"Expected calibration error is its mean absolute value over {BINS} bins of the model's probability; "
+        "it has no interval, and is never quite 0."
     )
-    header = ["the fact that is asked", "questions", *columns, "expected calibration error"]
-    return Table("before", "The unedited model, held against the agent", header, rows, note)
+    header = ["the fact in question", "questions", *columns, "expected calibration error"]
+    return Table("before", "The unedited model beside the agent", header, rows, note)
 
 
 def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:

@@ -48,11 +48,8 @@ from testbed.scores.jackknife import (
 )
 from testbed.scores.metric import Better, Metric
 
-INTERVALS = (
-    "95% intervals are over subjects (or sequences), requested objects and worlds at once: a multiway "
-    "cluster jackknife (MacKinnon, Nielsen & Webb 2024); shares have Wilson's."
-)
-"""What a table says under itself."""
+INTERVALS = "95% intervals are over subjects (or sequences), requested objects and worlds."
+"""The note under a table."""
 LEAST = 5
 WORLD = "world"
 MANY_WORLDS = 10

@@ -186,17 +186,17 @@ def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:
     sentences = []
     if levels:
         among = " or ".join(levels)
-        sentences.append(f"In parentheses: the range over {among} of which there are fewer than {LEAST}.")
+        sentences.append(f"In parentheses: the range over {among}, if there are fewer than {LEAST}.")
     if worlds and max(worlds) == 1:
-        sentences.append("Over this world only: one does not stand for others.")
+        sentences.append("They are about this world only.")
     elif worlds:
         sentences.append(
-            "Over these worlds only, in parentheses the range over them: fewer than "
+            "They are about these worlds only, with the range over them in parentheses: fewer than "
             f"{MANY_WORLDS} do not stand for others."
         )
     compared = [one.clusters for cell in cells if isinstance(cell, Comparison) for one in cell.few]
     if any(1 < count <= LEAST for count in compared):
-        sentences.append(f"{LEAST} worlds or fewer give no verdict: p over them could not be below 5%.")
+        sentences.append(f"{LEAST} worlds or fewer give no verdict: p could not be below 5%.")
     return sentences
 
 
