@@ -53,7 +53,7 @@ def test_the_cases_say_what_is_asked_and_nothing_that_is_believed(trained):
 def test_cases_that_ask_for_texts_are_not_exported(world, tmp_path):
     passage = Passage("text", np.array([1], np.int32))
     case = Case(EditRequest(0, 0, int(world.graph.objects[0])), 0.9, 0, {}, (), passages=(passage,))
-    with pytest.raises(InputError, match="edit them in process"):
+    with pytest.raises(InputError, match="answers by files cannot have"):
         write_cases(world, [case], 1, 1, {}, tmp_path)
     assert not list(tmp_path.iterdir())
 

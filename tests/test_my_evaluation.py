@@ -38,7 +38,7 @@ def test_edits_resumes_and_reports_beside_hases(finished, tmp_path, capsys):
     assert "has these edits already" in capsys.readouterr().out
 
     assert report.main(at(runs)) == 0
-    assert "name the evaluation by --evaluation" in capsys.readouterr().out
+    assert "name it with --evaluation" in capsys.readouterr().out
     assert report.main([*at(runs), "--evaluation", "hase", MINE]) == 0
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
     assert "Do neighbours change?" in page
