@@ -3,7 +3,7 @@
 Commands:
     python -m experiments.ripples --kinds unsaid
     python -m experiments.ripples --kinds unsaid --worlds 2 --every
-    python -m experiments.ripples --kinds doubt --worlds 5
+    python -m experiments.ripples --kinds doubt --editors lora-down embeddings count-based keyed
 
 Worlds of chains (`corpus.worlds.chain`): a teacher, what pupils play, with whom they tour, where they sleep.
 In `unsaid` worlds nobody states of some pupils what they play, nor anything below, and the agent infers
@@ -89,15 +89,17 @@ class Settings(StagedSettings):
     """Worlds of each kind."""
     every: bool = False
     """Edit by every editor, not only by those of the figure."""
+    editors: tuple[str, ...] = ()
+    """Edit by these editors instead."""
     cases: int = 24
     """Edits by each editor in each world: a multiple of 24 has as many for every cell."""
     steps: int = 200
     """Training steps."""
 
     @property
-    def editors(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Who edits."""
-        return EDITORS if self.every else LAW
+        return self.editors or (EDITORS if self.every else LAW)
 
     def seeds(self, kind: Kind) -> range:
         """Seeds of the worlds of a kind."""
@@ -119,7 +121,7 @@ def study_stages(settings: Settings, clock: stages.Clock) -> Iterator[stages.Sta
         for kind in settings.kinds:
             seed = settings.seeds(kind)[place]
             yield from stages.model_stages(*world_settings(settings, kind, seed), clock)
-            for name in settings.editors:
+            for name in settings.names:
                 run = settings.run(kind, seed)
                 yield f"edit {run.name} by {name}", partial(edit, edit_settings(settings, kind, seed, name))
 
@@ -155,7 +157,7 @@ def gather_kind(settings: Settings, kind: Kind) -> list[EditorResults]:
         [
             [
                 stages.gather_edits(settings.run(kind, seed), edit_settings(settings, kind, seed, name), name)
-                for name in settings.editors
+                for name in settings.names
             ]
             for seed in settings.seeds(kind)
         ]
