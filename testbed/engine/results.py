@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.text.reading import Line
@@ -164,7 +165,10 @@ def read_results(folder: Path, columns: Columns, stem: str = "", may_be_silent: 
         NoNumbersError: no edit gave any, and silence will not do.
     """
     paths = {name: table_file(folder, name, stem) for name in TABLES}
-    table = {name: read_table(path, columns.schemas[name]) for name, path in paths.items()}
+    table = {
+        name: read_table(path, columns.schemas[name]) for name, path in paths.items() if name != "choices"
+    }
+    choices = _ColumnByColumn(paths["choices"], columns.schemas["choices"])
     path = paths["cases"]
     if not len(table["cases"]):
         raise InputError(f"{path} holds no case; move its folder away and edit again")
@@ -173,7 +177,7 @@ def read_results(folder: Path, columns: Columns, stem: str = "", may_be_silent: 
     }
     results = Results(
         cases,
-        _read_choices(table["choices"], _rows_of_cases(table["choices"], cases["case"], path), columns),
+        _read_choices(choices, _rows_of_cases(choices, cases["case"], path), columns),
         _read_claims(table["claims"], _rows_of_cases(table["claims"], cases["case"], path), columns.times),
         columns.times,
         _read_passages(table["passages"], _rows_of_cases(table["passages"], cases["case"], path)),
@@ -248,7 +252,27 @@ def mark_lost_edits(results: Results, folder: Path, may_be_silent: bool = False)
     )
 
 
-def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarray:
+class _ColumnByColumn:
+    """A table on disk of which a column is read when it is needed: the memory of one serves the next."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path, self._schema = path, schema
+        try:
+            is_known = pq.read_schema(path).names == schema.names
+        except (OSError, pa.ArrowInvalid):
+            is_known = False
+        if not is_known:
+            # It raises an error that says why.
+            read_table(path, schema)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        try:
+            return pq.read_table(self._path, schema=self._schema, columns=[name])[name]
+        except (OSError, pa.ArrowInvalid):
+            return read_table(self._path, self._schema)[name]
+
+
+def _rows_of_cases(table: pa.Table | _ColumnByColumn, numbers: np.ndarray, path: Path) -> np.ndarray:
     """int64: for each question, the row of its case."""
     order = np.argsort(numbers, kind="stable")
     question_cases = table["case"].to_numpy()
@@ -258,38 +282,43 @@ def _rows_of_cases(table: pa.Table, numbers: np.ndarray, path: Path) -> np.ndarr
     return order[at]
 
 
-def _read_choices(table: pa.Table, case: np.ndarray, columns: Columns) -> Choices:
+def _read_choices(table: _ColumnByColumn, case: np.ndarray, columns: Columns) -> Choices:
     counts = pc.list_value_length(table["options"]).to_numpy()
     width = int(counts.max(initial=1))
-    # The items of all lists, end to end, are those of the rows of a table, one after another.
     is_item = np.arange(width) < counts[:, None]
 
+    def fill(padded: np.ndarray, lists: pa.ChunkedArray) -> np.ndarray:
+        """Lists as rows of an array that is wide enough; their items end to end are those of its rows."""
+        first = 0
+        for chunk in lists.chunks:
+            rows = slice(first, first + len(chunk))
+            padded[rows][is_item[rows]] = chunk.flatten().to_numpy(zero_copy_only=False)
+            first += len(chunk)
+        return padded
+
     def vectors(names: Sequence[str]) -> np.ndarray:
-        padded = np.zeros((len(table), len(names), width))
+        padded = np.zeros((len(counts), len(names), width))
         for t, name in enumerate(names):
-            padded[:, t][is_item] = _items_of(table[name]).to_numpy()
+            fill(padded[:, t], table[name])
         return padded
 
     def answers(names: Sequence[str]) -> np.ndarray:
         return np.stack([table[name].to_numpy() for name in names], axis=1).astype(np.int64)
 
     times = columns.times
-    options, offered = np.full((len(table), width), ABSENT), np.zeros((len(table), width), bool)
-    options[is_item] = _items_of(table["options"]).to_numpy()
-    offered[is_item] = _items_of(table["offered"]).to_numpy()
     return Choices(
         case=case,
         role=_text_column(table["role"]),
         group=_text_column(table["group"]),
         **{name: table[name].to_numpy().astype(np.int64) for name in ("subject", "relation", "stated")},
-        options=options,
+        options=fill(np.full((len(counts), width), ABSENT), table["options"]),
         agent=vectors([f"agent_{t}" for t in times]),
         frequency=vectors([f"frequency_{t}" for t in times]),
         lm=vectors([f"lm_{w}" for w in WHEN]),
         lm_open=vectors([f"lm_open_{w}" for w in WHEN]),
         agent_answer=answers([f"agent_answer_{t}" for t in times]),
         lm_answer=answers([f"lm_answer_{w}" for w in WHEN]),
-        offered=offered,
+        offered=fill(np.zeros((len(counts), width), bool), table["offered"]),
         is_told=table["is_told"].to_numpy(),
         facets={name: _read_column(table[name], kind) for name, kind in columns.of_choices.items()},
     )
