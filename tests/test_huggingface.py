@@ -245,7 +245,7 @@ def test_saved_wavelengths_are_passed_over(tmp_path):
         ({"vocab_size": 31}, "model.embed_tokens.weight has shape (29, 14)"),
         ({"intermediate_size": 14}, "mlp.gate_proj.weight has shape (13, 14)"),
         ({"num_key_value_heads": 2}, "self_attn.k_proj.weight has shape (12, 14)"),
-        ({"tie_word_embeddings": True}, "lm_head.weight belongs to no"),
+        ({"tie_word_embeddings": True}, "lm_head.weight is in no"),
     ],
 )
 def test_settings_that_are_refused(changes, message, tmp_path):
@@ -259,7 +259,7 @@ def test_settings_that_are_refused(changes, message, tmp_path):
     ("change", "message"),
     [
         (lambda t: t.pop("model.norm.weight"), "has no tensor model.norm.weight"),
-        (lambda t: t.update(odd=np.ones(1, np.float32)), "odd belongs to no Mistral"),
+        (lambda t: t.update(odd=np.ones(1, np.float32)), "odd is in no Mistral"),
         (lambda t: t.update({"lm_head.weight": np.ones((29, 14), np.int8)}), "lm_head.weight is I8"),
         (lambda t: t.update({"lm_head.weight": np.ones((29, 14), np.float64)}), "lm_head.weight is F64"),
         (lambda t: t.update({"lm_head.weight": np.ones((14, 29), np.float32)}), "(14, 29)"),

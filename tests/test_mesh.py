@@ -225,7 +225,7 @@ def test_edits_are_laid_over_data_alone(capsys):
     with pytest.raises(SystemExit) as stop:
         edit.main(["--mesh.model", "2"])
     assert stop.value.code == 2
-    assert "edits are laid over --mesh.data alone" in " ".join(capsys.readouterr().err.split())
+    assert "edits use --mesh.data alone" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow
