@@ -83,8 +83,10 @@ def score_before_edit(results: Results) -> dict[str, Stratum]:
     """
     metrics = measure_parts(results, lambda part: _measure_strata(part.results))
     levels, everyone = cluster_levels(results), np.ones(len(results), bool)
-    asked = {key: metric for key, metric in metrics.items() if metric.denominator.any()}
-    estimates = estimate_metrics(asked, levels, everyone)
+    shown = {
+        key: m for key, m in metrics.items() if m.denominator.any() and (key[1] is None or key[2] != EXCESS)
+    }
+    estimates = estimate_metrics(shown, levels, everyone)
 
     def estimates_of(stratum: str, at: int | None) -> dict[str, Estimate]:
         return {name: e for (s, b, name), e in estimates.items() if (s, b) == (stratum, at)}

@@ -3,7 +3,6 @@
 Every metric is a pair of numbers per case, so that cases can be measured apart, and side by side.
 """
 
-import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -11,9 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from corpus.compiled import map_in_order
 from corpus.errors import InputError
 from testbed.engine.results import Choices, Claims, Passages, Results
+from testbed.scores.cores import map_on_cores
 from testbed.scores.metric import Metric
 from testbed.scores.readers import Reader
 
@@ -55,8 +54,7 @@ def split_cases(results: Results, size: int) -> Iterator[CasePart]:
 
 def measure_parts(results: Results, measure: Callable[[CasePart], dict[Name, Metric]]) -> dict[Name, Metric]:
     """Metrics of all cases, of which `measure` gives those of some; on all cores."""
-    parts = split_cases(results, CASES_IN_A_PART)
-    return join_metrics([*map_in_order(measure, parts, os.cpu_count() or 1)])
+    return join_metrics(map_on_cores(measure, [*split_cases(results, CASES_IN_A_PART)]))
 
 
 def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Reader]:
@@ -67,7 +65,9 @@ def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Rea
     taken: dict[int, np.ndarray] = {}
 
     def take(array: np.ndarray, rows: Rows) -> np.ndarray:
-        return taken.setdefault(id(array), array[rows])
+        if id(array) not in taken:
+            taken[id(array)] = array[rows]
+        return taken[id(array)]
 
     def take_known(array: np.ndarray | None, rows: Rows) -> np.ndarray | None:
         return None if array is None else take(array, rows)

@@ -23,7 +23,6 @@ requested objects and worlds at once; quantiles are Student's t. Then:
 How often the intervals cover the truth is measured by `python -m experiments.coverage`.
 """
 
-import os
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import isnan, nan, sqrt
 from typing import NamedTuple, TypeVar
@@ -31,7 +30,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.special import stdtrit
 
-from corpus.compiled import map_in_order
+from testbed.scores.cores import map_on_cores
 from testbed.scores.jackknife import (
     ROUNDING,
     Clusters,
@@ -159,7 +158,7 @@ def estimate_metrics(
             for name, n, f in zip(some, cases, contrasts, strict=True)
         }
 
-    batches = map_in_order(estimate_some, range(0, len(names), size), os.cpu_count() or 1)
+    batches = map_on_cores(estimate_some, range(0, len(names), size))
     return {name: estimate for batch in batches for name, estimate in batch.items()}
 
 
