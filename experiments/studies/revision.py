@@ -42,6 +42,7 @@ from experiments.studies.revision_tables import (
     world_tables,
 )
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
+from lm.editors.keyed import AT_THE_NAME
 from lm.editors.self_bayes import DependenceConfig
 from testbed.edit import edit
 from testbed.evaluations.hase import Hase
@@ -56,19 +57,31 @@ GIVEN_DEPENDENCE = "self-bayes, told dependences"
 """It is given which relation depends on which, and looks for nothing."""
 COUNTING, TUNED_COUNTING = "count-based", "count-based, tuned"
 """With its default thresholds, and with BEST_THRESHOLDS."""
-KEYED, KEYED_COUNTING = "keyed", "keyed, tuned counting"
-"""The same two, stored at the subject's name: some times as fast."""
+TWO_LAYERS = replace(AT_THE_NAME, layers=(0, 1))
+"""A vector of its own for each of the first two layers to read at the subject's name."""
 TRUE = "no edit, of true facts"
 """The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
 BEST_THRESHOLDS = {"fewest": 1, "majority": 0.5, "unread": True}
 """Of counting, on the development worlds of `experiments.structure_reasoning`."""
+AT_NAMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "keyed": ("keyed", {}),
+    "keyed, 40 steps": ("keyed", {"fit": replace(AT_THE_NAME, steps=40)}),
+    "keyed, two layers": ("keyed", {"fit": TWO_LAYERS}),
+    "keyed, two layers, 40 steps": ("keyed", {"fit": replace(TWO_LAYERS, steps=40)}),
+    "keyed, told dependences": ("keyed-told", {}),
+    "keyed, half of the gold": ("keyed-oracle", {}),
+    "keyed, tuned counting": ("keyed-counting", BEST_THRESHOLDS),
+    "keyed, tuned counting, two layers, 40 steps": (
+        "keyed-counting",
+        BEST_THRESHOLDS | {"fit": replace(TWO_LAYERS, steps=40)},
+    ),
+}
+"""As VARIANTS: stored at the subject's name, which is some times as fast."""
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "self-bayes": ("self-bayes", {}),
     GIVEN_DEPENDENCE: ("self-bayes", {}),
     COUNTING: ("count-based", {}),
     TUNED_COUNTING: ("count-based", BEST_THRESHOLDS),
-    KEYED: ("keyed", {}),
-    KEYED_COUNTING: ("keyed-counting", BEST_THRESHOLDS),
     "count-based, soft, unread": ("count-based", {"soft": True, "unread": True}),
     "count-based, hard": ("count-based", {"soft": False}),
     "count-based, hard, unread": ("count-based", {"soft": False, "unread": True}),
@@ -80,6 +93,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "none": ("none", {}),
     TRUE: ("none", {}),
     "oracle": ("oracle", {}),
+    **AT_NAMES,
 }
 """Name in tables -> editor, and the fields of its configuration that differ from the preset's."""
 
@@ -95,9 +109,7 @@ class Settings(StagedSettings):
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
     """Kinds of worlds."""
     editors: tuple[str, ...] = tuple(
-        name
-        for name in VARIANTS
-        if name not in (GIVEN_DEPENDENCE, COUNTING, TUNED_COUNTING, KEYED, KEYED_COUNTING)
+        name for name in VARIANTS if name not in (GIVEN_DEPENDENCE, COUNTING, TUNED_COUNTING, *AT_NAMES)
     )
     """Who edits, by the names in tables."""
     cases: int = 100
