@@ -5,11 +5,23 @@ import pytest
 
 from experiments import record
 from experiments.command import run_module
-from experiments.studies import lost_consequences, revision
+from experiments.studies import lost_consequences, revision, structures
 from experiments.studies.revision_worlds import RevisionWorld
 from experiments.tidy import FIGURES, read_nested
 
 WORLD = RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=40)
+
+
+@pytest.mark.parametrize("worlds", ["development", "report"])
+def test_the_worlds_of_structures_are_theirs(worlds):
+    names = ("published, three tokens", "fact, base")
+    groups = lost_consequences.Settings(worlds=worlds, structures=names).groups
+    of = structures.Settings(worlds=worlds)
+    assert groups == {name: [of.world(name)] for name in names}
+    kinds = lost_consequences.Settings(worlds=worlds, kinds=("fact",)).groups
+    assert all(
+        world.kind == "fact" and world in revision.LISTS[worlds] for of in kinds.values() for world in of
+    )
 
 
 @pytest.mark.slow

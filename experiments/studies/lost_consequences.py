@@ -3,12 +3,15 @@
 Commands, after `experiments.revision` with the same options, whose models and edits are looked at:
     python -m experiments.lost_consequences --kinds fact --changing --cases 50
     python -m experiments.lost_consequences
+After `experiments.structures --cases 40`, whose worlds these are:
+    python -m experiments.lost_consequences --structures 'published, three tokens' --cases 40 --editors keyed
 
-An edit is worked out first, from the model's beliefs, and then an adapter is fitted to the result. For every
+An edit is worked out first, from the model's beliefs, and then it is fitted to the result. For every
 consequence that must change, the first part is done again and compared with the agent's new answer: is the
 likeliest object of the row that the request puts the subject in the right one, and does the editor believe
 that the consequence moves at all? What is left is the fit. Beside the share of each stands how many of the
-edits that were worked out rightly follow in the edited model, and how many of the others.
+edits that were worked out rightly follow in the edited model, and how many of the others; and how many
+requests the edited model states, which is the fit alone.
 
 Reads a model's beliefs anew, a minute of one core for each world. Writes
 experiments/records/<date>-lost-consequences.
@@ -26,7 +29,7 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StudySettings
-from experiments.studies import revision
+from experiments.studies import revision, structures
 from experiments.studies.revision_tables import BOTH, KINDS
 from experiments.studies.revision_worlds import LISTS, RevisionWorld
 from lm.editors.interface import make_requests, vocabulary_of
@@ -36,34 +39,63 @@ from lm.language_model import LanguageModel
 from testbed.console import say, show_progress
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase import CHILD
-from testbed.evaluations.hase.metrics import rows_of_role
+from testbed.evaluations.hase.metrics import SUCCESS, rows_of_role
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import World, load_world
-from testbed.scores.gather import pool_results
+from testbed.scores.gather import EditorResults, pool_results
 from testbed.scores.metric import Metric, mean_of
 from testbed.scores.readers import has_to_change, is_as_good
 from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.summary import measure_readers
 from testbed.scores.tables import Cell, Table
 
-EDITOR = "self-bayes"
 ROW, MOVES, BOTH_RIGHT = "the row's answer is right", "it is taken to move", "worked out rightly"
 FOLLOWS_THEN, FOLLOWS_ELSE = "follows, worked out rightly", "follows, otherwise"
 FOLLOWS = "follows"
-COLUMNS = (FOLLOWS, ROW, MOVES, BOTH_RIGHT, FOLLOWS_THEN, FOLLOWS_ELSE)
+COLUMNS = (FOLLOWS, ROW, MOVES, BOTH_RIGHT, FOLLOWS_THEN, FOLLOWS_ELSE, SUCCESS)
 
 
 @dataclass(frozen=True)
 class Settings(StudySettings):
-    """Which edits of `experiments.revision` are looked at."""
+    """Which edits of `experiments.revision`, or of `experiments.structures`, are looked at."""
 
     kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
     """Kinds of worlds."""
+    worlds: Literal["development", "report"] = "report"
+    """Settings may be chosen on the first list only."""
+    structures: tuple[str, ...] = ()
+    """Worlds of these structures, in place of those of `experiments.revision`."""
+    editors: tuple[str, ...] = ("self-bayes",)
+    """Whose fits of what `self-bayes` works out, by the names of `experiments.revision`."""
     cases: int = 100
     """Edits in each world."""
     changing: bool = False
     """Only edits that should change a consequence."""
+
+    @property
+    def groups(self) -> dict[str, list[RevisionWorld]]:
+        """The worlds: by kind, or those of each structure."""
+        if self.structures:
+            of = structures.Settings(worlds=self.worlds, structures=self.structures)
+            return {name: [of.world(name)] for name in self.structures}
+        among = LISTS[self.worlds]
+        return {KINDS[kind]: [world for world in among if world.kind == kind] for kind in self.kinds}
+
+    def gather_edits(self, world: RevisionWorld) -> list[EditorResults]:
+        """The edits of one world by each editor."""
+        like = revision.Settings(
+            runs=self.runs, editors=self.editors, cases=self.cases, changing=self.changing
+        )
+        return revision.gather_edits(like, world)
+
+
+class Measured(NamedTuple):
+    """The edits of one world by one editor, and what became of their consequences: COLUMNS."""
+
+    results: Results
+    metrics: dict[str, Metric]
 
 
 class InferredConsequences(NamedTuple):
@@ -129,28 +161,29 @@ def consequence_questions(results: Results) -> np.ndarray:
     return np.stack([cases["subject"], cases["relation"], cases["object"], relation], axis=1)
 
 
-def measure_world(settings: Settings, world: RevisionWorld) -> tuple[Results, dict[str, Metric]]:
-    """The edits of one world, and what became of their consequences."""
-    like = revision.Settings(
-        editors=(EDITOR,), cases=settings.cases, changing=settings.changing, runs=settings.runs
-    )
+def measure_world(settings: Settings, world: RevisionWorld) -> dict[str, Measured]:
+    """What became of the consequences in one world, by editor."""
     run = Run(settings.runs, world.name)
-    (editor,) = revision.gather_edits(like, world)
     loaded = load_world(run)
     model, _ = load_model(run, loaded)
-    inferred = infer_consequences_of(model, loaded, consequence_questions(editor.results))
-    return editor.results, following_metrics(editor.results, inferred)
+    by_editor = {}
+    inferred: InferredConsequences | None = None
+    for one in settings.gather_edits(world):
+        if inferred is None:
+            inferred = infer_consequences_of(model, loaded, consequence_questions(one.results))
+        stated = measure_readers(one.evaluation, one.results, one.name)[one.name][SUCCESS]
+        metrics = following_metrics(one.results, inferred) | {SUCCESS: stated}
+        by_editor[one.name] = Measured(one.results, metrics)
+    return by_editor
 
 
-def estimate_over_worlds(
-    results: Sequence[Results], metrics: Sequence[dict[str, Metric]]
-) -> dict[str, Estimate]:
+def estimate_over_worlds(measured: Sequence[Measured]) -> dict[str, Estimate]:
     """COLUMNS over several worlds, of objects that several subjects have."""
-    all_results = pool_results(list(results), range(len(results)))
+    all_results = pool_results([of.results for of in measured], range(len(measured)))
     joined = {
         name: Metric(
-            np.concatenate([of[name].numerator for of in metrics]),
-            np.concatenate([of[name].denominator for of in metrics]),
+            np.concatenate([of.metrics[name].numerator for of in measured]),
+            np.concatenate([of.metrics[name].denominator for of in measured]),
             share=True,
         )
         for name in COLUMNS
@@ -161,27 +194,29 @@ def estimate_over_worlds(
 def run_study(settings: Settings) -> None:
     """Work out every edit again, tables, record."""
     prepare_jax()
-    worlds = [world for world in LISTS["report"] if world.kind in settings.kinds]
-    by_kind: dict[str, dict[str, Estimate]] = {}
+    by_group: dict[str, dict[str, Estimate]] = {}
     by_world: dict[str, dict[str, Estimate]] = {}
-    with show_progress("worlds", len(worlds)) as advance:
-        for kind in settings.kinds:
-            results, metrics = [], []
-            for world in (w for w in worlds if w.kind == kind):
-                of_world, world_metrics = measure_world(settings, world)
-                by_world[world.name] = estimate_over_worlds([of_world], [world_metrics])
-                results.append(of_world)
-                metrics.append(world_metrics)
+    with show_progress("worlds", sum(map(len, settings.groups.values()))) as advance:
+        for group, worlds in settings.groups.items():
+            measured = {}
+            for world in worlds:
+                measured[world.name] = measure_world(settings, world)
                 advance(1)
-            by_kind[KINDS[kind]] = estimate_over_worlds(results, metrics)
-    first = Run(settings.runs, worlds[0].name)
-    tables = [consequence_table(title, rows) for title, rows in (("kind", by_kind), ("world", by_world))]
+            for editor in settings.editors:
+                by = f", {editor}" if len(settings.editors) > 1 else ""
+                by_group[group + by] = estimate_over_worlds([of[editor] for of in measured.values()])
+                for name, of in measured.items():
+                    by_world[name + by] = estimate_over_worlds([of[editor]])
+    (first, *_), *_ = settings.groups.values()
+    tables = [consequence_table("group", by_group)]
+    if not settings.structures:
+        tables.append(consequence_table("world", by_world))
     folder = settings.record(
-        first,
+        Run(settings.runs, first.name),
         {"lost_consequences.md": stages.show_tables(tables)},
         found={
             name: {column: estimate_as_list(e) for column, e in row.items()}
-            for name, row in (by_kind | by_world).items()
+            for name, row in (by_group | by_world).items()
         },
     )
     say(f"record: {folder}")
