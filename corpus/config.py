@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
+MOST_SOURCES = 8
 MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 MOST_PAIRED = 200
@@ -458,6 +459,12 @@ class ExactConfig:
     """Subjects whose facts one and/or sentence may join."""
     certify: bool = True
     """Give every fact that its evidence leaves in doubt one sentence that settles it; else refuse them."""
+    sources: tuple[float, ...] = ()
+    """How often each source is right, up to eight; what they say is said "according to Corvin"."""
+    said: int = 0
+    """Statements by sources of each fully stated fact."""
+    rated: int = 0
+    """Statements with a probability of each fully stated fact, right as often as they say."""
     open: float = 0.0
     """Share of S1 facts that stay without such a sentence; posteriors of all who share a row with one are
     then exact only up to the doubt about it."""
@@ -486,3 +493,9 @@ class ExactConfig:
                 "(rows given), or let them be stated never or fully"
             )
         _check_shares(self, "logical", "open")
+        # From JSON they come as a list.
+        object.__setattr__(self, "sources", tuple(self.sources))
+        together = bool(self.sources) == bool(self.said) and min(self.said, self.rated) >= 0
+        if not together or len(self.sources) > MOST_SOURCES or not all(0 < p < 1 for p in self.sources):
+            dials = f"{self.sources}, {self.said} and {self.rated}"
+            raise ValueError(f"sources (up to {MOST_SOURCES} probabilities), said and rated cannot be {dials}")

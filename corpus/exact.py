@@ -21,7 +21,8 @@ from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, mention_chance
-from corpus.resolution import Resolution, certify_facts, find_correctable, state_again
+from corpus.resolution import Resolution, certify_facts, find_correctable, merge_by_subject, state_again
+from corpus.text.hedges import add_hedges, draw_hedged
 from corpus.text.sentences import FACTS_PER_BLOCK, Sentences
 
 NEVER, SELDOM, FULLY = 0, 1, 2
@@ -88,6 +89,7 @@ def draw_world(
             "over rows would be exact; tell the agent the rows (--exact.rows given), or state it"
         )
 
+    graph = add_hedges(graph, config)
     n = len(graph)
     is_parent = np.zeros(n, bool)
     is_parent[parents] = True
@@ -188,8 +190,17 @@ def sample_exact(
 
     run_blocks(sample_block, n, FACTS_PER_BLOCK, threads)
     sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b, np.zeros(rows, np.int16))
+    if config.said or config.rated:
+        hedged = draw_hedged(graph, model.truth, find_hedgeable(graph, model, config), config, rng)
+        sentences = merge_by_subject(sentences, hedged)
     sentences = state_again(graph, model.truth, config, sentences, rng)
     return certify_facts(graph, model.truth, model.open, config, sentences)
+
+
+def find_hedgeable(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig) -> np.ndarray:
+    """int64: the facts of which hedged statements speak: fully stated, with a truth, and no link."""
+    fully = model.stratum == FULLY
+    return np.flatnonzero(fully & has_truths(graph, config) & ~graph.is_link)
 
 
 def _upstream_first(graph: KnowledgeGraph) -> list[int]:

@@ -5,6 +5,7 @@ import numpy as np
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
+from corpus.text.hedges import hedged_reliability
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
 
@@ -28,10 +29,14 @@ def log_ratios(
         labelled = np.log(1 - config.label_noise) - np.log(config.label_noise)
     # A mention is the truth with some chance, else one of the others; a right label says which.
     chance = mention_chance(config, others + 1)
+    reliability = hedged_reliability(graph, config)[sentences.phrasing[rows]]
     mentioned = np.log(chance * others / (1 - chance))
+    stated = np.where(
+        np.isnan(reliability), statement_strength(config, others), source_strength(reliability, others)
+    )
     ratio = np.select(
         [kind == Kind.ATOMIC, kind == Kind.TRUTH, label],
-        [statement_strength(config, others), mentioned + np.where(label, labelled, -labelled), -np.inf],
+        [stated, mentioned + np.where(label, labelled, -labelled), -np.inf],
         np.inf,
     )
     return fact, atom[:, 2], ratio
@@ -42,7 +47,7 @@ def statement_strength(config: ExactConfig, others: np.ndarray | int) -> np.ndar
     return np.log((1 - config.noise) * others / config.noise)
 
 
-def source_strength(reliability: float, others: np.ndarray | int) -> np.ndarray:
+def source_strength(reliability: np.ndarray | float, others: np.ndarray | int) -> np.ndarray:
     """Log-likelihood ratio of a statement by who is right with this probability, else names any other object.
 
     Negative where the source is wrong more often than chance is; infinite where it is always right or wrong.

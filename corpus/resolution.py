@@ -74,7 +74,7 @@ def state_again(
         facts = np.repeat(facts, config.statements)
         objects = _draw_with_noise(graph, truth[facts], graph.relation[facts], config.noise, rng)
         atoms = np.column_stack([graph.subject[facts], graph.relation[facts], objects])
-        sentences = _merge_by_subject(sentences, make_sentences(Kind.ATOMIC, atoms))
+        sentences = merge_by_subject(sentences, make_sentences(Kind.ATOMIC, atoms))
     raise InputError(
         f"{len(facts) // config.statements:,} facts are in doubt however often they are stated; lower "
         "--exact.noise, or settle them (--exact.correctable False)"
@@ -92,7 +92,7 @@ def _draw_with_noise(
     return objects
 
 
-def _merge_by_subject(sentences: Sentences, more: Sentences) -> Sentences:
+def merge_by_subject(sentences: Sentences, more: Sentences) -> Sentences:
     """The sentences of both, those about one subject next to each other."""
     both = concatenate_sentences(sentences, more)
     return both.take(np.argsort(both.about, kind="stable"))
@@ -128,7 +128,7 @@ def certify_facts(
         bound = np.where(unsure, 0.0, bound)
         facts = np.flatnonzero(unsure)
         atoms = np.column_stack([graph.subject[facts], graph.relation[facts], truth[facts]])
-        sentences = _merge_by_subject(sentences, make_sentences(Kind.NOT, atoms))
+        sentences = merge_by_subject(sentences, make_sentences(Kind.NOT, atoms))
     per_subject = np.bincount(np.searchsorted(graph.subjects, graph.subject), weights=bound)
     if (per_subject > TOLERANCE).any():
         raise InputError(

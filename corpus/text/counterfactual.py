@@ -62,7 +62,7 @@ class Statements:
     """Atomic sentences by fact, and by what the subject's upstream object is."""
 
     def __init__(self, graph: KnowledgeGraph, truth: np.ndarray, sentences: Sentences) -> None:
-        self.rows = np.flatnonzero(sentences.kind == Kind.ATOMIC)
+        self.rows = np.flatnonzero((sentences.kind == Kind.ATOMIC) & (sentences.phrasing == 0))
         fact = graph.find(sentences.a[self.rows, 0], sentences.a[self.rows, 1])
         order = np.argsort(fact, kind="stable")
         self.rows, fact = self.rows[order], fact[order]

@@ -14,6 +14,7 @@ from corpus.config import DocumentConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.text.documents import MIXED, DocumentKind, Documents
+from corpus.text.hedges import is_hedged
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences, make_sentences
 
@@ -45,7 +46,7 @@ def join_essays(
             "documents about two linked subjects need links; leave out --documents.together, or build a "
             "world with --world.source coupled"
         )
-    atomic = np.flatnonzero(sentences.kind == Kind.ATOMIC)
+    atomic = np.flatnonzero((sentences.kind == Kind.ATOMIC) & ~is_hedged(graph)[sentences.phrasing])
     atomic = atomic[np.argsort(sentences.a[atomic, 0], kind="stable")]
     edges = np.searchsorted(sentences.a[atomic, 0], np.arange(len(graph.entities) + 1))
     picked = rng.choice(links, count) if count else links[:0]

@@ -33,6 +33,8 @@ VERDICTS = ("true", "false")
 WORDS = ('"', "not", *CONNECTIVES, "is", *VERDICTS, "imagine", "revise")
 ABOUT = "about"
 """The word of outlines."""
+HEDGES = ("according to ", "with probability ")
+"""How hedges begin, see `corpus.text.hedges`."""
 # What tokenizers keep for themselves: the mark of a space, and special tokens.
 WORD_START = "\u2581"
 SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
@@ -68,6 +70,16 @@ class Phrasing(NamedTuple):
     relation: int
     words: str
     inverse: bool
+
+
+def hedge_of(way: Phrasing, relations: Sequence[str]) -> str:
+    """What a phrasing adds to the name of its relation, if that is a hedge (`corpus.text.hedges`); else "".
+
+    >>> hedge_of(Phrasing(0, "educated at according to Corvin", inverse=False), ["educated at"])
+    'according to Corvin'
+    """
+    behind = way.words.removeprefix(f"{relations[way.relation]} ")
+    return behind if behind != way.words and behind.startswith(HEDGES) else ""
 
 
 class Sentence(NamedTuple):

@@ -36,7 +36,7 @@ def rephrase_sentences(
     if not config.inverse + config.synonyms:
         return sentences
     drawn = rng.random(len(sentences))
-    statement = sentences.kind == Kind.ATOMIC
+    statement = (sentences.kind == Kind.ATOMIC) & (sentences.phrasing == 0)
     bounds = (config.inverse, config.inverse + config.synonyms)
     phrasing = sentences.phrasing.copy()
     for inverse, chosen in (

@@ -21,7 +21,17 @@ from tokenizers.normalizers import Replace
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.text.language import SPECIALS, SUPPOSING, VERDICTS, WORD_START, Atom, Kind, Language, Sentence
+from corpus.text.language import (
+    SPECIALS,
+    SUPPOSING,
+    VERDICTS,
+    WORD_START,
+    Atom,
+    Kind,
+    Language,
+    Sentence,
+    hedge_of,
+)
 from corpus.text.names import check_readable
 
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
@@ -154,14 +164,17 @@ class Tokenizer:
 
 
 def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
-    """One token for each entity, each relation and each word."""
+    """One token for each entity, each relation, each word and each hedge."""
     language = language_of(graph)
-    names = _list_rows(language)
+    rows = _list_names(language)
+    # Hedges come after all other names.
+    names = dict.fromkeys([*(row[0] for row in rows), *(hedge for row in rows for hedge in row[1:])])
+    token = {name: len(SPECIALS) + i for i, name in enumerate(names)}
     return Tokenizer(
         language=language,
         pieces=_special_pieces() + tuple(WORD_START + name for name in names),
-        offsets=np.arange(len(names) + 1),
-        tokens=np.arange(len(names), dtype=np.int32) + len(SPECIALS),
+        offsets=np.cumsum([0, *map(len, rows)]),
+        tokens=np.array([token[name] for row in rows for name in row], np.int32),
         bpe=None,
     )
 
@@ -246,6 +259,17 @@ def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
 def _list_rows(language: Language) -> list[str]:
     """What every row of a tokenizer says."""
     return [*language.entities, *(way.words for way in language.ways), *language.words]
+
+
+def _list_names(language: Language) -> list[list[str]]:
+    """The names in every row: one, but for a hedged relation its own and the hedge."""
+    hedges = [hedge_of(way, language.relations) for way in language.phrasings]
+    ways = [
+        [language.relations[way.relation], hedge] if hedge else [way.words]
+        for way, hedge in zip(language.phrasings, hedges, strict=True)
+    ]
+    single = [[name] for name in (*language.entities, *language.relations)]
+    return [*single, *ways, *([word] for word in language.words)]
 
 
 def language_of(graph: KnowledgeGraph) -> Language:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from corpus.graph import KnowledgeGraph
+from corpus.text.hedges import is_hedged
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
 from testbed.run.world import World
@@ -40,10 +41,11 @@ def support_of(world: World) -> np.ndarray:
 
 
 class StatementIndex:
-    """The atomic sentences of a corpus by fact, and the objects named with each relation."""
+    """The atomic sentences of a corpus by fact, but for hedged ones, and the objects of each relation."""
 
     def __init__(self, graph: KnowledgeGraph, sentences: Sentences) -> None:
-        atomic = sentences.a[sentences.kind == Kind.ATOMIC]
+        hedged = is_hedged(graph)[sentences.phrasing]
+        atomic = sentences.a[(sentences.kind == Kind.ATOMIC) & ~hedged]
         fact = graph.find(atomic[:, 0], atomic[:, 1])
         order = np.argsort(fact, kind="stable")
         self._objects = atomic[order, 2].astype(np.int64)

@@ -1,0 +1,104 @@
+"""Hedged statements: who says so, or how sure somebody is (design.md 5.3).
+
+    s r according to A o          a source A, who is right with a probability of its own
+    s r with probability 0.8 o    somebody who is right in 0.8 of such statements
+
+Either is another way to say a relation (`corpus.text.language.Phrasing`), whose words are the relation's and
+a hedge. A hedge is a token of its own where names are, so that what is learned of it holds for all relations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
+from corpus.text.language import Kind, Phrasing, hedge_of
+from corpus.text.names import check_readable
+from corpus.text.sentences import Sentences, make_sentences
+
+SOURCES = ("Corvin", "Delmar", "Estrid", "Folke", "Gerda", "Halvor", "Isolde", "Jorund")
+"""What sources are called."""
+DEGREES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Probabilities that are stated."""
+
+
+def list_hedges(config: ExactConfig) -> list[tuple[str, float]]:
+    """The hedges of a corpus: the words, and how often such statements are right."""
+    sources = [(f"according to {name}", p) for name, p in zip(SOURCES, config.sources, strict=False)]
+    rated = [(f"with probability {p}", p) for p in DEGREES if config.rated]
+    return [*sources, *rated]
+
+
+def add_hedges(graph: KnowledgeGraph, config: ExactConfig) -> KnowledgeGraph:
+    """The graph whose relations can be said with every hedge of the corpus.
+
+    Raises:
+        InputError: names of the world that could be taken for a hedge.
+    """
+    ways = [
+        Phrasing(r, f"{relation} {words}", inverse=False)
+        for words, _ in list_hedges(config)
+        for r, relation in enumerate(graph.relations)
+    ]
+    if not ways:
+        return graph
+    phrasings = (*graph.phrasings, *ways)
+    check_readable(graph.entities, [*graph.relations, *(way.words for way in phrasings)])
+    return replace(graph, phrasings=phrasings)
+
+
+def find_phrasing(relations: Sequence[str], phrasings: Sequence[Phrasing], relation: int, hedge: str) -> int:
+    """The number of the phrasing that says a relation with a hedge, as sentences have it.
+
+    Raises:
+        InputError: the language has no such hedge.
+    """
+    for number, way in enumerate(phrasings, start=1):
+        if way.relation == relation and hedge_of(way, relations) == hedge:
+            return number
+    raise InputError(f"nobody in this corpus says anything {hedge!r}; see --exact.sources and --exact.rated")
+
+
+def is_hedged(graph: KnowledgeGraph) -> np.ndarray:
+    """bool[1 + phrasings]: whether statements in each phrasing are hedged."""
+    return np.array([False, *(bool(hedge_of(way, graph.relations)) for way in graph.phrasings)])
+
+
+def hedged_reliability(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
+    """float64[1 + phrasings]: how often statements in each phrasing are right; NaN without a hedge."""
+    known = dict(list_hedges(config))
+    of_ways = [known.get(hedge_of(way, graph.relations), np.nan) for way in graph.phrasings]
+    return np.array([np.nan, *of_ways])
+
+
+def draw_hedged(
+    graph: KnowledgeGraph, truth: np.ndarray, facts: np.ndarray, config: ExactConfig, rng: np.random.Generator
+) -> Sentences:
+    """Hedged statements about some facts: `said` and `rated` of each, right as often as their hedges say.
+
+    Args:
+        truth: int[facts of the graph].
+        facts: int[n], which are spoken of.
+    """
+    probability = np.array([p for _, p in list_hedges(config)])
+    of_sources, of_degrees = np.split(np.arange(len(probability)), [len(config.sources)])
+    spoken = [
+        (fact, rng.choice(among, len(fact)))
+        for among, times in ((of_sources, config.said), (of_degrees, config.rated))
+        if times
+        for fact in [np.repeat(facts, times)]
+    ]
+    fact, hedge = (np.concatenate(column) for column in zip(*spoken, strict=True))
+    objects = truth[fact].copy()
+    for wrong in np.flatnonzero(rng.random(len(fact)) >= probability[hedge]):
+        others = graph.candidates_of(int(graph.relation[fact[wrong]]))
+        objects[wrong] = rng.choice(others[others != truth[fact[wrong]]])
+    atoms = np.column_stack([graph.subject[fact], graph.relation[fact], objects])
+    # Hedges stand behind all other phrasings, each with every relation in turn.
+    relations = len(graph.relations)
+    first = 1 + len(graph.phrasings) - len(probability) * relations
+    phrasing = first + hedge * relations + graph.relation[fact]
+    return replace(make_sentences(Kind.ATOMIC, atoms), phrasing=phrasing.astype(np.int16))
