@@ -497,5 +497,4 @@ class ExactConfig:
         object.__setattr__(self, "sources", tuple(self.sources))
         together = bool(self.sources) == bool(self.said) and min(self.said, self.rated) >= 0
         if not together or len(self.sources) > MOST_SOURCES or not all(0 < p < 1 for p in self.sources):
-            dials = f"{self.sources}, {self.said} and {self.rated}"
-            raise ValueError(f"sources (up to {MOST_SOURCES} probabilities), said and rated cannot be {dials}")
+            raise ValueError(f"sources, said, rated cannot be {self.sources}, {self.said}, {self.rated}")
