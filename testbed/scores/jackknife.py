@@ -75,13 +75,13 @@ def number_clusters(clusters: Clusters, among: np.ndarray) -> dict[str, np.ndarr
     return {level: np.unique(of[among], return_inverse=True)[1] for level, of in clusters.items()}
 
 
-def outermost_levels(levels: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+def outermost_levels(levels: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The levels whose clusters do not all lie within clusters of another; of equal levels the first."""
-    groups: list[np.ndarray] = []
-    for group in sorted(levels.values(), key=np.max):
-        if not any(_intersect_levels((group, other)).max() == group.max() for other in groups):
-            groups.append(group)
-    return groups
+    outermost: dict[str, np.ndarray] = {}
+    for level, group in sorted(levels.items(), key=lambda item: np.max(item[1])):
+        if not any(_intersect_levels((group, o)).max() == group.max() for o in outermost.values()):
+            outermost[level] = group
+    return outermost
 
 
 def cluster_sums(of: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -113,26 +113,31 @@ def has_metric(of: np.ndarray) -> np.ndarray:
     return (of[..., 0, 1] > 0) | (of[..., -1, 1] > 0)
 
 
-Crossing = tuple[int, np.ndarray]
-"""How many levels are crossed, and int[E'], equal for cases that share their clusters of all of them."""
+Crossing = tuple[tuple[str, ...], np.ndarray]
+"""The levels that are crossed, and int[E'], equal for cases that share their clusters of all of them."""
 
 
-def cross_levels(levels: Sequence[np.ndarray]) -> list[Crossing]:
+def cross_levels(levels: Mapping[str, np.ndarray]) -> list[Crossing]:
     """Every combination of levels, from the levels themselves to all of them together."""
     return [
-        (size, _intersect_levels(some))
+        (names, _intersect_levels([levels[name] for name in names]))
         for size in range(1, len(levels) + 1)
-        for some in combinations(levels, size)
+        for names in combinations(levels, size)
     ]
 
 
-def spread(of: np.ndarray, crossings: Sequence[Crossing]) -> Spread:
-    """How the contrasts of float64[E', V, K, 2] vary over the clusters of some levels, by `cross_levels`."""
+def spread(of: np.ndarray, crossings: Sequence[Crossing], by_cluster: Mapping[str, np.ndarray]) -> Spread:
+    """How the contrasts of float64[E', V, K, 2] vary over the clusters of some levels, by `cross_levels`.
+
+    Args:
+        by_cluster: their sums over the clusters of each level alone.
+    """
     total, single, variance = of.sum(0), [], np.zeros(of.shape[1])
-    for size, group in crossings:
-        one = _jackknife_level(cluster_sums(of, group), total)
-        variance -= (-1) ** size * one.variance
-        if size == 1:
+    for names, group in crossings:
+        is_single = len(names) == 1
+        one = _jackknife_level(by_cluster[names[0]] if is_single else cluster_sums(of, group), total)
+        variance -= (-1) ** len(names) * one.variance
+        if is_single:
             single.append(one)
     variances, skews, freedom, carriers, clusters = map(np.stack, zip(*single, strict=True))
     widest = variances.argmax(0)[None]

@@ -5,11 +5,10 @@ q1 the agent's, dp and dq their changes. Objects that are not recorded are one f
 variation. Where dq is nearly 0 the agent stayed, and the direction of dq means nothing.
 """
 
-from functools import cached_property
-
 import numpy as np
 
 from testbed.run.strata import STRATA, strata_of
+from testbed.scores.cores import lazy_property
 from testbed.scores.distances import sum_last_axis, total_variation, with_remainder
 from testbed.scores.metric import DISTANCE, Metric
 from testbed.scores.readers import Answers
@@ -28,17 +27,17 @@ class Movement:
         self._answers, self._among = answers, among
         self._goal = answers.belief
 
-    @cached_property
+    @lazy_property
     def where_moved(self) -> np.ndarray:
         """bool[N]: the choices that count and in which the agent moved."""
         return self._among & self._answers.agent_moved
 
-    @cached_property
+    @lazy_property
     def where_stayed(self) -> np.ndarray:
         """bool[N]: the choices that count and in which the agent stayed."""
         return self._among & ~self._answers.agent_moved
 
-    @cached_property
+    @lazy_property
     def damage(self) -> Metric:
         """Mean of max(0, TV(p1, q1) - TV(p0, q1)): the distance to the agent that the edit added.
 
@@ -46,27 +45,27 @@ class Movement:
         """
         return self._mean_of_added(self._among)
 
-    @cached_property
+    @lazy_property
     def spill(self) -> Metric:
         """Damage where the agent stayed."""
         return self._mean_of_added(self.where_stayed)
 
-    @cached_property
+    @lazy_property
     def skill(self) -> Metric:
         """1 - sum TV(p1, q1) / sum TV(p0, q1): 1 for a reader that becomes the agent, 0 for no change."""
         return self._skill_over(self._among)
 
-    @cached_property
+    @lazy_property
     def skill_moved(self) -> Metric:
         """Skill where the agent moved."""
         return self._skill_over(self.where_moved)
 
-    @cached_property
+    @lazy_property
     def skill_stayed(self) -> Metric:
         """Skill where the agent stayed."""
         return self._skill_over(self.where_stayed)
 
-    @cached_property
+    @lazy_property
     def skill_recalibrated(self) -> Metric:
         """Skill of p1 over p0, each brought as near to q1 as one temperature a case and stratum brings it.
 
@@ -83,12 +82,12 @@ class Movement:
         )
         return answers.ratio_over(before - after, before, self._among)
 
-    @cached_property
+    @lazy_property
     def propagation_ratio(self) -> Metric:
         """Sum <dp, dq> / sum ||dq||^2 where the agent moved: the part of its movement that was made."""
         return self._answers.ratio_over(self._dot_product, self._squared_norm, self.where_moved)
 
-    @cached_property
+    @lazy_property
     def orthogonal_movement(self) -> Metric:
         """Sum ||dp - (<dp, dq> / ||dq||^2) dq|| ||dq|| / sum ||dq||^2 where the agent moved.
 
@@ -101,13 +100,13 @@ class Movement:
         ratio = self._answers.ratio_over(beside, self._squared_norm, self.where_moved)
         return ratio._replace(limits=(0.0, np.inf))
 
-    @cached_property
+    @lazy_property
     def stray_movement(self) -> Metric:
         """Mean of ||dp - dq||_1 / 2 where the agent stayed, for better or for worse."""
         stray = 0.5 * sum_last_axis(np.abs(self._change - self._agents_change))
         return self._answers.mean_over(stray, self.where_stayed)._replace(limits=DISTANCE)
 
-    @cached_property
+    @lazy_property
     def _agents_change(self) -> np.ndarray:
         answers = self._answers
         return answers.once(
@@ -115,7 +114,7 @@ class Movement:
             lambda: with_remainder(answers.belief) - with_remainder(answers.old_belief),
         )
 
-    @cached_property
+    @lazy_property
     def _change(self) -> np.ndarray:
         reader = self._answers.reader
         return with_remainder(reader.probability) - with_remainder(reader.start)
@@ -130,30 +129,30 @@ class Movement:
         before, after = self._distances
         return np.maximum(after - before, 0)
 
-    @cached_property
+    @lazy_property
     def _dot_product(self) -> np.ndarray:
         return sum_last_axis(self._change * self._agents_change)
 
-    @cached_property
+    @lazy_property
     def _squared_norm(self) -> np.ndarray:
         return sum_last_axis(self._agents_change * self._agents_change)
 
-    @cached_property
+    @lazy_property
     def skill_over_recalibrated(self) -> Metric:
         """1 - sum TV(p1, q1) / sum TV(c, q1), c being the unedited model recalibrated by stratum."""
         return self._skill_over_recalibrated(self._among)
 
-    @cached_property
+    @lazy_property
     def skill_over_recalibrated_moved(self) -> Metric:
         """The same where the agent moved."""
         return self._skill_over_recalibrated(self.where_moved)
 
-    @cached_property
+    @lazy_property
     def skill_over_recalibrated_stayed(self) -> Metric:
         """The same where the agent stayed."""
         return self._skill_over_recalibrated(self.where_stayed)
 
-    @cached_property
+    @lazy_property
     def damage_over_recalibrated(self) -> Metric:
         """Mean of max(0, TV(p1, q1) - TV(c, q1)); of no question where nothing was recalibrated."""
         floor = self._distance_of_recalibrated
@@ -162,7 +161,7 @@ class Movement:
         added = np.maximum(after - (after if floor is None else floor), 0)
         return self._answers.mean_over(added, among)
 
-    @cached_property
+    @lazy_property
     def _distance_of_recalibrated(self) -> np.ndarray | None:
         recalibrated = self._answers.results.recalibrated
         return None if recalibrated is None else total_variation(recalibrated[:, 1], self._goal)
@@ -176,13 +175,17 @@ class Movement:
 
     def _recalibrated_distance(self, p: np.ndarray) -> np.ndarray:
         """TV to q1 of each choice that counts, 0 elsewhere."""
-        choices, here = self._answers.choices, self._among
-        kinds = np.stack([choices.case, np.searchsorted(STRATA, strata_of(choices.stated))], axis=1)
-        group = np.unique(kinds[here], axis=0, return_inverse=True)[1].reshape(-1)
+        here, group = self._answers.once(("strata", self._among.tobytes()), self._group_by_stratum)
         goal, p = self._goal[here], p[here]
-        distance = np.zeros(len(here))
+        distance = np.zeros(len(self._among))
         distance[here] = total_variation(temper(p, nearest_temperatures(p, goal, group)[group]), goal)
         return distance
+
+    def _group_by_stratum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which choices count, and from 0 the group of each: the same for those of one case and stratum."""
+        choices, here = self._answers.choices, np.flatnonzero(self._among)
+        stratum = np.searchsorted(STRATA, strata_of(choices.stated[here]))
+        return here, np.unique(choices.case[here] * len(STRATA) + stratum, return_inverse=True)[1]
 
     def _mean_of_added(self, among: np.ndarray) -> Metric:
         reader = self._answers.reader

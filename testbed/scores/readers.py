@@ -1,7 +1,6 @@
 """Who answers an evaluation's questions: the model, and references that bound it (design.md 6)."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from testbed.engine.records import Columns
 from testbed.engine.results import Choices, Results
 from testbed.protocol import ABSENT, Facet, is_equally_good
+from testbed.scores.cores import lazy_property
 from testbed.scores.distances import has_moved, total_variation
 from testbed.scores.metric import Metric, MetricDefinition, ratio_by_case, sum_by_case
 
@@ -117,22 +117,22 @@ class Answers:
         self.belief, self.old_belief = self.choices.agent[:, reader.time], self.choices.agent[:, 0]
         self.requested = self.cases["object"][self.choices.case]
 
-    @cached_property
+    @lazy_property
     def is_right(self) -> np.ndarray:
         """bool[N]: whether each answer is as good as the agent's."""
         return is_as_good(self.choices, self.reader.answer, self.reader.time)
 
-    @cached_property
+    @lazy_property
     def distance(self) -> np.ndarray:
         """float64[N]: total variation between reader and agent."""
         return total_variation(self.reader.probability, self.belief)
 
-    @cached_property
+    @lazy_property
     def start_distance(self) -> np.ndarray:
         """float64[N]: the same of what the reader said before the edit."""
         return total_variation(self.reader.start, self.belief)
 
-    @cached_property
+    @lazy_property
     def agent_moved(self) -> np.ndarray:
         """bool[N]: whether the edit moved the agent's belief."""
         return self.once(("agent moved", self.reader.time), lambda: has_moved(self.old_belief, self.belief))

@@ -188,7 +188,7 @@ def compare_metrics(
     worlds = next((few.clusters for few in difference.few if few.level == WORLD), MANY_WORLDS)
     is_verdict = worlds == 1 or worlds > LEAST
     tested = {level: group for level, group in groups.items() if level != WORLD or worlds > 1}
-    exchanged = outermost_levels(tested) if is_verdict else []
+    exchanged = outermost_levels(tested).values() if is_verdict else ()
     testable = is_verdict and difference.error > 0 and 2.0 ** (1 - difference.clusters) <= 1 - LEVEL
     return Comparison(
         difference.value,
@@ -280,8 +280,12 @@ def _estimate_contrasts(of: np.ndarray, levels: _Levels, kinds: Sequence[_Kind])
     for missing in set(lacking):
         which = [v for v, levels in enumerate(lacking) if levels == missing]
         if set(missing) <= {WORLD} and len(missing) < len(groups):
-            varying = of if len(which) == len(values) else of.take(which, axis=1)
-            errors = zip(*(x.tolist() for x in spread(varying, levels.cross_without(missing))), strict=True)
+            varying, sums = of, by_cluster
+            if len(which) < len(values):
+                varying = of.take(which, axis=1)
+                sums = {level: one.take(which, axis=1) for level, one in by_cluster.items()}
+            variations = spread(varying, levels.cross_without(missing), sums)
+            errors = zip(*(x.tolist() for x in variations), strict=True)
             for v, variation in zip(which, map(_Variation._make, errors), strict=True):
                 ends = _interval_ends(values[v], variation, kinds[v])
                 error, freedom, clusters = variation.error, variation.freedom, variation.clusters

@@ -7,7 +7,6 @@ request's own and spot checks; damage is that of spot checks, of which no editor
 """
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from testbed.evaluations.held_out import held_out_subsets
 from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores import readers
+from testbed.scores.cores import lazy_property
 from testbed.scores.distances import divergences, total_variation
 from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Place, mean_of, sum_by_case
 from testbed.scores.movement import Movement
@@ -159,7 +159,7 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
 class Answers(readers.Answers):
     """What metrics are computed from: answers by place, which of them changed or must, and truth values."""
 
-    @cached_property
+    @lazy_property
     def at(self) -> dict[str, np.ndarray]:
         """bool[N] of the choices at each of PLACES; not s1r2 where it does not depend on s1r1."""
         return self.once("places", self._find_places)
@@ -168,28 +168,28 @@ class Answers(readers.Answers):
         counts = (self.choices.role != CHILD) | self.cases["child"][self.choices.case]
         return {place: counts & self.has_role(*roles) for place, roles in PLACES.items()}
 
-    @cached_property
+    @lazy_property
     def must_change(self) -> np.ndarray:
         """bool[N]: whether the agent's answer before the edit is none of its best after it."""
         return self.once("must change", lambda: has_to_change(self.choices))
 
-    @cached_property
+    @lazy_property
     def was_right(self) -> np.ndarray:
         """bool[N]: whether the reader's answer before the edit was one of the agent's best before it."""
         return is_as_good(self.choices, self.reader.start_answer, 0)
 
-    @cached_property
+    @lazy_property
     def has_changed(self) -> np.ndarray:
         """bool[N]: whether the answer changed; not from one to another that the agent finds the best."""
         before_as_good = is_as_good(self.choices, self.reader.start_answer, 1)
         return (self.reader.answer != self.reader.start_answer) & ~(self.is_right & before_as_good)
 
-    @cached_property
+    @lazy_property
     def movement(self) -> Movement:
         """Over all choices but the request's own and spot checks."""
         return Movement(self, ~self.has_role(REQUEST, *SPOT_CHECKS))
 
-    @cached_property
+    @lazy_property
     def movement_of_spot_checks(self) -> Movement:
         """Over the choices that no editor was told of."""
         return Movement(self, self.has_role(*SPOT_CHECKS))
@@ -198,7 +198,7 @@ class Answers(readers.Answers):
         """The damage at one of DAMAGE_PLACES."""
         return Movement(self, self.has_role(*DAMAGE_PLACES[place])).damage
 
-    @cached_property
+    @lazy_property
     def distances(self) -> dict[str, np.ndarray]:
         """float64[N] by kind: from the agent's distribution, or whether the answer is its."""
         js, kl = divergences(self.reader.probability, self.belief)
@@ -212,7 +212,7 @@ class Answers(readers.Answers):
         error = sum_by_case(gap, c.case[here], len(self.results), is_named.any(-1))
         return error._replace(limits=DISTANCE)
 
-    @cached_property
+    @lazy_property
     def selective_propagation(self) -> Metric:
         """The F1 score 2 TP / (2 TP + FP + FN) over dependent answers s1r2.
 
@@ -226,14 +226,14 @@ class Answers(readers.Answers):
         wrong = np.bincount(case[child & (must & ~true | ~must & self.has_changed)], minlength=size)
         return Metric(twice, twice + wrong, share=True)
 
-    @cached_property
+    @lazy_property
     def gain_of_answers(self) -> Metric:
         """Mean of answers to s1r2 that are right after the edit and were not, less those that only were."""
         was_right = is_as_good(self.choices, self.reader.start_answer, self.reader.time)
         change = self.is_right.astype(float) - was_right
         return self.mean_over(change, self.at[CHILD])._replace(limits=(-1.0, 1.0))
 
-    @cached_property
+    @lazy_property
     def distance_of_claims(self) -> Metric:
         """Total variation between the reader's truth values and the agent's belief, over claims."""
         claims, size = self.results.claims, len(self.results)
@@ -243,7 +243,7 @@ class Answers(readers.Answers):
         gap = total_variation(self.reader.claims, np.stack([believed, 1 - believed], axis=-1))
         return sum_by_case(gap, claims.case, size)
 
-    @cached_property
+    @lazy_property
     def violations(self) -> dict[str, Metric]:
         """Residuals of the axioms of probability in the reader's truth values (Hase A.5), and their price.
 

@@ -7,7 +7,7 @@ generalisation, locality and portability are those of Yao et al. 2023.
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from testbed.evaluations.leme.statements import (
 from testbed.protocol import ABSENT, is_equally_good
 from testbed.run.strata import STRATA
 from testbed.scores import readers
+from testbed.scores.cores import lazy_property
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Better, Metric, MetricDefinition, Place, sum_by_case
 from testbed.scores.movement import Movement
@@ -85,7 +86,7 @@ SIMPLE |= dict.fromkeys((ENTROPY, PERPLEXITY, DISTINCT), NATURALNESS)
 class Answers(readers.Answers):
     """What one reader writes, in pairs of passages, and answers."""
 
-    @cached_property
+    @lazy_property
     def pairs(self) -> list[PassagePair] | None:
         """Every pair of passages; None of a reader that writes nothing."""
         texts = self.reader.texts
@@ -104,27 +105,27 @@ class Answers(readers.Answers):
         metric = sum_by_case(np.nan_to_num(values), case, len(self.results), is_known)
         return metric._replace(share=is_share)
 
-    @cached_property
+    @lazy_property
     def best_place(self) -> np.ndarray:
         """int[N]: the place among the options of what is most probable to the reader."""
         return self.reader.probability.argmax(axis=1)
 
-    @cached_property
+    @lazy_property
     def says_new(self) -> np.ndarray:
         """bool[N]: whether that is the requested object."""
         return self._take_best(self.choices.options) == self.requested
 
-    @cached_property
+    @lazy_property
     def is_right(self) -> np.ndarray:
         """bool[N]: whether nothing is likelier to the agent, at the reader's time."""
         return self._take_best(is_equally_good(self.belief, self.belief.max(1, keepdims=True)))
 
-    @cached_property
+    @lazy_property
     def was_right(self) -> np.ndarray:
         """bool[N]: whether nothing was likelier to the agent before the edit."""
         return self._take_best(is_equally_good(self.old_belief, self.old_belief.max(1, keepdims=True)))
 
-    @cached_property
+    @lazy_property
     def movement(self) -> Movement:
         """Away from the edited fact."""
         return Movement(self, ~self.has_role(EDIT, SYNONYM))

@@ -11,7 +11,6 @@ below 0 they are drawn towards the new one.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from testbed.engine.results import Choices, Results, cluster_levels
 from testbed.evaluations.seesaw import EDIT, INTERPRETATIONS, NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, OWN
 from testbed.run.strata import STRATA
 from testbed.scores import readers
+from testbed.scores.cores import lazy_property
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
 from testbed.scores.movement import Movement
@@ -154,32 +154,32 @@ class Answers(readers.Answers):
         super().__init__(results, reader)
         self.crossing = is_crossing(results)
 
-    @cached_property
+    @lazy_property
     def changes(self) -> ConfidenceChange:
         """D_d, D_d^q and X_d of every choice."""
         return confidence_change(self.choices, self.reader)
 
-    @cached_property
+    @lazy_property
     def is_true(self) -> np.ndarray:
         """float64[N]: whether the fact before any edit is the most probable option."""
         return is_truth_most_probable(self.results, self.reader.probability)
 
-    @cached_property
+    @lazy_property
     def was_true(self) -> np.ndarray:
         """bool[N]: whether it was so before the edit."""
         return is_truth_most_probable(self.results, self.reader.start) > 0.5
 
-    @cached_property
+    @lazy_property
     def is_gold_true(self) -> np.ndarray:
         """bool[N]: whether it is so for the agent."""
         return is_truth_most_probable(self.results, self.belief) > 0.5
 
-    @cached_property
+    @lazy_property
     def is_lost(self) -> np.ndarray:
         """bool[N]: whether a fact was right before and is wrong after."""
         return self.was_true & (self.is_true <= 0.5)
 
-    @cached_property
+    @lazy_property
     def movement(self) -> Movement:
         """How the reader moved beside the agent, of the person's other facts."""
         return Movement(self, self.crossing)

@@ -5,7 +5,7 @@ inverse question to which the corpus leaves the agent no answer counts neither a
 is held against that agent.
 """
 
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, OTHER_FACT, PROPERTY
 from testbed.protocol import ABSENT, is_equally_good
 from testbed.run.strata import STRATA
 from testbed.scores import readers
+from testbed.scores.cores import lazy_property
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import DISTANCE, Metric, MetricDefinition, sum_by_case
 from testbed.scores.movement import Movement
@@ -74,12 +75,12 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
 class Answers(readers.Answers):
     """One reader's answers: the most probable of the options that are offered."""
 
-    @cached_property
+    @lazy_property
     def best_options(self) -> np.ndarray:
         """bool[N, C]: the reader's most probable options."""
         return _best_options(self.reader.probability, self.choices.offered)
 
-    @cached_property
+    @lazy_property
     def right_share(self) -> np.ndarray:
         """float64[N]: share of the best options that are the right one; 1/n of n equal ones."""
         return self._share_of_best(self._is_value("label"))
@@ -94,7 +95,7 @@ class Answers(readers.Answers):
         """float64[N]: share of the best options that are the value before the edit."""
         return self._share_of_best(self._is_value("old"))
 
-    @cached_property
+    @lazy_property
     def movement(self) -> Movement:
         """Of all forward questions but the request's own."""
         return Movement(self, self.has_role(PROPERTY, UNSHARED, OTHER_FACT))
