@@ -202,7 +202,7 @@ def test_cases_fill_every_cell_alike_and_say_how_far_below_a_question_is():
         (i, f, said): 2 if said else 4 for i in (0, 1, 2) for f in (False, True) for said in (False, True)
     }
     stated = StatementIndex(graph, world.sentences)
-    targets = Targets(graph, truth, stated, TEACHER, INSTRUMENT)
+    targets = Targets(graph, truth, stated, TEACHER, [INSTRUMENT, ORCHESTRA, INN])
     for case in cases:
         s, r, o = case.requested_fact
         assert r == TEACHER
@@ -214,6 +214,17 @@ def test_cases_fill_every_cell_alike_and_say_how_far_below_a_question_is():
         assert [c.agent.shape[0] for c in case.choices] == [4] * len(case.choices)
         assert sum(c.subject != s for c in case.choices) == 2
     assert len(SUPPORTS) == 4
+
+
+@holds_for(st.integers(0, 10**6), few=5, many=30)
+def test_nothing_below_is_stated_of_whom_cases_call_unsaid(seed):
+    """Also where the next fact is unstated and one further down is stated: such subjects are not edited."""
+    config = replace(DIALS["in doubt"], inner=(0.5, 0.3, 0.2), strata=(0.5, 0.3, 0.2))
+    world, agent = chain_world(seed, config, replace(SMALL, neighbours=30, unsaid=0))
+    stated = StatementIndex(world.graph, world.sentences)
+    for case in Ripples(others=2).make_cases(world, agent, 12, 0.95, seed):
+        counts = [len(stated.objects_of(int(world.graph.find(case.request.subject, r)))) for r in (1, 2, 3)]
+        assert counts[0] > 0 if case.facets["said"] else counts == [0, 0, 0]
 
 
 def test_the_papers_agent_says_of_chains_that_it_misjudges_them():

@@ -2,11 +2,12 @@
 
 A subject's first fact is edited to another object, which so many others have and from which something
 follows that so many have. Asked are the edited fact, what is one, two and three steps below it, an
-independent fact, and random facts of other people. Of two edits out of three nobody has stated what is a step
-below; of the third somebody has. Gold is the agent's under three readings of the same edit.
+independent fact, and random facts of other people. Of two edits out of three nobody has stated anything below
+the edited fact; of the third somebody has stated what is a step below. Gold is the agent's under three
+readings of the same edit.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import ClassVar, get_args
@@ -71,11 +72,12 @@ class Ripples(kit.Evaluation):
         relation = _first_of_chain(graph)
         below = relations_below(graph, relation)
         stated = StatementIndex(graph, world.sentences)
-        targets = Targets(graph, truth, stated, relation, below[1][0])
+        targets = Targets(graph, truth, stated, relation, [r for of in below.values() for r in of])
         subjects = {said: rng.permutation(s).tolist() for said, s in targets.subjects_by_said(agent).items()}
         if not all(subjects.values()):
             raise kit.InputError(
-                "every next fact is stated, or none: state some never (world.chain, exact.inner)"
+                "every subject has statements below, or none has: state some facts never (world.chain, "
+                "exact.inner, exact.strata)"
             )
         turns = {said: cycle(of) for said, of in subjects.items()}
         number = 0
@@ -135,12 +137,21 @@ class Targets:
     """
 
     def __init__(
-        self, graph: KnowledgeGraph, truth: np.ndarray, stated: StatementIndex, relation: int, following: int
+        self,
+        graph: KnowledgeGraph,
+        truth: np.ndarray,
+        stated: StatementIndex,
+        relation: int,
+        below: Sequence[int],
     ) -> None:
         self.graph, self.relation = graph, relation
-        facts = np.flatnonzero(graph.relation == following)
-        said = np.array([len(stated.objects_of(fact)) > 0 for fact in facts.tolist()])
+        lower = np.flatnonzero(np.isin(graph.relation, below))
+        is_stated = np.zeros(len(graph), bool)
+        is_stated[lower] = [len(stated.objects_of(fact)) > 0 for fact in lower.tolist()]
+        facts = np.flatnonzero(graph.relation == below[0])
+        said = is_stated[facts]
         self._said = dict(zip(graph.subject[facts].tolist(), said.tolist(), strict=True))
+        self._spoken_of = set(graph.subject[is_stated].tolist())
         answers, counts = np.unique(truth[facts[said]], return_counts=True)
         self.frequency: Mapping[int, int] = dict(zip(answers.tolist(), counts.tolist(), strict=True))
         above = graph.upstream_fact[facts]
@@ -161,10 +172,11 @@ class Targets:
         return len(self._holders[obj] - {s})
 
     def subjects_by_said(self, agent: kit.Agent) -> dict[bool, list[int]]:
-        """Who can be edited, by whether their next fact is stated."""
+        """Who can be edited: of whom nothing below is stated, and of whom the next fact is."""
         subjects: dict[bool, list[int]] = {False: [], True: []}
         for s in self.graph.subject[self.graph.relation == self.relation].tolist():
-            if s in self._said and agent.accepts(s, self.relation, "evidence"):
+            is_clear = s in self._said and (self._said[s] or s not in self._spoken_of)
+            if is_clear and agent.accepts(s, self.relation, "evidence"):
                 subjects[self._said[s]].append(s)
         return subjects
 

@@ -3,21 +3,21 @@
 Commands:
     python -m experiments.ripples --kinds unsaid
     python -m experiments.ripples --kinds unsaid --worlds 2 --every
-    python -m experiments.ripples --kinds doubt --editors lora-down embeddings count-based keyed
+    python -m experiments.ripples --kinds doubt --cases 48 --editors lora-down embeddings keyed keyed-counting
 
 Worlds of chains (`corpus.worlds.chain`): a teacher, what pupils play, with whom they tour, where they sleep.
 In `unsaid` worlds nobody states of some pupils what they play, nor anything below, and the agent infers
 rows from everybody else. In `doubt` worlds an inner fact of anybody is never stated, or one to three times,
-and the agent is told the rows. A teacher is edited; the agent's answers one, two and three steps below then
-move. Each edit is judged under three readings: evidence, a correction, a change of the world.
+and the agent is told the rows. A teacher is edited, of two subjects without a statement of anything below for
+one whose next fact is stated; the agent's answers one, two and three steps below then move. Each edit is judged under three readings: evidence, a correction, a change of the world.
 
 The teachers of `unsaid` worlds have 1, 3, 10 or 30 pupils, and for each of these numbers the instrument is as
 rare, or as common: support and frequency are crossed by construction.
 
 Ten worlds of each kind, of equal sizes; the code was written on the world of seed 500. Settings are the
-editors' own for small models, but `rome` and `memit` read the subject's token, and `count-based` may conclude
-what the model has never read of the subject, from one peer on: else it concludes next to nothing here.
-Nothing is tuned.
+editors' own for small models, but `rome` and `memit` read the subject's token, and `count-based` and
+`keyed-counting` may conclude what the model has never read of the subject, from one peer on: else they
+conclude next to nothing here. Nothing is tuned.
 """
 
 from collections.abc import Iterator
@@ -73,6 +73,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "rome": {"token": "subject"},
     "memit": {"token": "subject"},
     "count-based": {"unread": True, "fewest": 1},
+    "keyed-counting": {"unread": True, "fewest": 1},
 }
 """Settings of editors that differ from the preset's."""
 READINGS = {"evidence": "evidence", "correction": "a correction", "do": "a change of the world"}
