@@ -8,8 +8,9 @@ Commands:
 Worlds of chains (`corpus.worlds.chain`): a teacher, what pupils play, with whom they tour, where they sleep.
 In `unsaid` worlds nobody states of some pupils what they play, nor anything below, and the agent infers
 rows from everybody else. In `doubt` worlds an inner fact of anybody is never stated, or one to three times,
-and the agent is told the rows. A teacher is edited, of two subjects without a statement of anything below for
-one whose next fact is stated; the agent's answers one, two and three steps below then move. Each edit is judged under three readings: evidence, a correction, a change of the world.
+and the agent is told the rows. A teacher is edited, of two subjects of whom nothing below is stated for one
+whose next fact is; the agent's answers one, two and three steps below then move. Each edit is judged under
+three readings: evidence, a correction, a change of the world.
 
 The teachers of `unsaid` worlds have 1, 3, 10 or 30 pupils, and for each of these numbers the instrument is as
 rare, or as common: support and frequency are crossed by construction.
