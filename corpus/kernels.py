@@ -111,7 +111,7 @@ def shuffle_sentences(rng, low, high, starts, times, bases, order):
 
 
 def spell_sentences(
-    kind, label, a, b, phrasing, words, relations, phrasings, inverse, row_starts, row_tokens, out
+    kind, label, a, b, phrasing, words, relations, phrasings, inverse, hedges, row_starts, row_tokens, out
 ):
     """The tokens of sentences, one after another from the start of `out`.
 
@@ -119,7 +119,7 @@ def spell_sentences(
         kind, label, a, b, phrasing: columns of `corpus.text.sentences.Sentences`.
         words: int64[words], the tokenizer's row of each `corpus.text.tokenizer.Word`.
         relations, phrasings: its rows of relation 0 and phrasing 0; entities stand at their own ids.
-        inverse: bool[phrasings], which of them have the object first.
+        inverse, hedges: bool[phrasings], which of them have the object first, and which stand before all.
         row_starts, row_tokens: tokens of row i are row_tokens[row_starts[i] : row_starts[i + 1]].
     """
     parts = np.empty(12, np.int64)
@@ -135,8 +135,11 @@ def spell_sentences(
             # Words that open sentences stand in the order of their kinds.
             parts[n] = words[WORD_NOT] if k == NOT else words[WORD_IMAGINE + k - IMAGINE]
             n += 1
+        if phrasing[i] > 0 and hedges[phrasing[i] - 1]:
+            parts[n] = phrasings + int(phrasing[i]) - 1
+            n += 1
         parts[n], parts[n + 1], parts[n + 2] = a[i, 0], relations + a[i, 1], a[i, 2]
-        if phrasing[i] > 0:
+        if phrasing[i] > 0 and not hedges[phrasing[i] - 1]:
             way = int(phrasing[i]) - 1
             parts[n + 1] = phrasings + way
             if inverse[way]:

@@ -16,7 +16,7 @@ from corpus.seeds import generator
 from corpus.text.counterfactual import ChosenDocuments, choose_documents, write_further_documents
 from corpus.text.documents import Documents, append_documents, count_copies, cut_documents, save_documents
 from corpus.text.essays import join_essays, outline_essays
-from corpus.text.language import Kind, hedge_of
+from corpus.text.language import Kind
 from corpus.text.phrasings import rephrase_sentences
 from corpus.text.sentences import Sentences, concatenate_sentences, count_mentions, sample_sentences
 from corpus.text.store import write_documents
@@ -86,8 +86,8 @@ def compose_corpus(
     chosen = choose_documents(graph, config, rng)
     further, more = write_further_documents(graph, truth, sentences, ordinary, config, chosen, rng)
     rng = generator(seed, "phrasings")
-    # Hedged ways, which stand behind the others, say something else.
-    ways = [way for way in graph.phrasings if not hedge_of(way, graph.relations)]
+    # Hedges, which stand behind the others, say something else.
+    ways = [way for way in graph.phrasings if not way.is_hedge]
     sentences = rephrase_sentences(sentences, ways, config, rng)
     further = rephrase_sentences(further, ways, config, rng)
     rng = generator(seed, "essays")

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayes.interface import EditRequest, RequestKind
 from corpus.text.language import Sentence
+from testbed.run.settings import Learned
 
 ABSENT = -1
 """Stands for no subject, relation or object."""
@@ -136,6 +137,8 @@ class Case(NamedTuple):
         truth: the ground truth of the request's subject and relation.
         facets: values of the columns that the evaluation declares.
         controls: control requests, with the same names in every case of an evaluation.
+        told: the sentences that say the request to editors of text; none where it is the fact itself.
+        learned: which of their tokens such editors learn.
     """
 
     request: EditRequest
@@ -146,6 +149,8 @@ class Case(NamedTuple):
     claims: tuple[Claim, ...] = ()
     passages: tuple[Passage, ...] = ()
     controls: tuple[ControlRequest, ...] = ()
+    told: tuple[Sentence, ...] = ()
+    learned: Learned = "doubt"
 
     @property
     def requested_fact(self) -> tuple[int, int, int]:

@@ -21,11 +21,13 @@ from corpus.pipeline import compose_corpus, draw_sentences
 from corpus.seeds import generator
 from corpus.text.hedges import DEGREES, find_phrasing, hedged_reliability, is_hedged, list_hedges
 from corpus.text.language import Kind
+from corpus.text.reading import Reader
 from corpus.text.sentences import concatenate_sentences, make_sentences
 from corpus.text.store import document_lengths, join_documents, spell_sentences
 from corpus.text.tokenizer import entity_tokenizer, tokenizer_files
 from corpus.world import build_world
 from corpus.worlds.builtin import build_builtin_world
+from lm.editors.interface import vocabulary_of
 from testbed.presets import CORPUS
 from testbed.run.strata import StatementIndex
 
@@ -102,19 +104,27 @@ def test_hedged_statements_are_spelt_and_read_back(hedged, kind):
         assert tokenizer.decode(tokens) == text
 
 
-def test_a_hedge_is_one_token_for_all_relations_and_other_programs_read_it_so(hedged):
+def test_a_hedge_is_a_token_before_the_statement_and_other_programs_read_it_so(hedged):
     graph, _, _ = hedged
     tokenizer = entity_tokenizer(graph)
     read = tokenizers.Tokenizer.from_str(json.dumps(tokenizer_files(tokenizer)["tokenizer.json"]))
-    last = set()
+    way, s = find_phrasing(graph.phrasings, "according to Delmar"), int(graph.subjects[0])
     for r, name in enumerate(graph.relations):
-        way = find_phrasing(graph.relations, graph.phrasings, r, "according to Delmar")
-        prompt = tokenizer.prompt(int(graph.subjects[0]), r, way)
-        assert prompt[2] == tokenizer.row(tokenizer.relation_row(r))[0]
-        last.add(int(prompt[-1]))
-        text = f"{graph.entities[graph.subjects[0]]} {name} according to Delmar"
-        assert read.encode(text).ids == prompt.tolist()
-    assert len(last) == 1
+        prompt = tokenizer.prompt(s, r, way)
+        np.testing.assert_array_equal(np.delete(prompt, 1), tokenizer.prompt(s, r))
+        assert read.encode(f"according to Delmar {graph.entities[s]} {name}").ids == prompt.tolist()
+    assert prompt[1] in vocabulary_of(tokenizer).words
+
+
+def test_what_is_half_said_begins_a_sentence(hedged):
+    graph, _, _ = hedged
+    language = entity_tokenizer(graph).language
+    reader, s = Reader(graph, language), graph.entities[graph.subject[0]]
+    r, o = graph.relations[graph.relation[0]], graph.entities[graph.object[0]]
+    whole = f"according to Delmar {s} {r} {o}"
+    assert reader.line(whole).flaw == ""
+    assert {reader.line(whole[:n]).flaw for n in range(1, len(whole))} == {"mid-sentence"}
+    assert reader.line(f"{s} according to Delmar {o}").flaw == "no sentence"
 
 
 @given(st.integers(0, 10_000))
@@ -130,7 +140,7 @@ def test_the_agent_weighs_what_hedged_statements_say_as_enumeration_does(seed):
     count = int(rng.integers(1, 5))
     hedges = rng.integers(0, len(list_hedges(HEDGED)), count)
     objects = rng.choice(graph.candidates_of(r), count)
-    ways = [find_phrasing(graph.relations, graph.phrasings, r, list_hedges(HEDGED)[h][0]) for h in hedges]
+    ways = [find_phrasing(graph.phrasings, list_hedges(HEDGED)[h][0]) for h in hedges]
     atoms = np.column_stack([np.full(count, s), np.full(count, r), objects])
     said = replace(make_sentences(Kind.ATOMIC, atoms), phrasing=np.array(ways, np.int16))
     both = concatenate_sentences(without, said)
@@ -165,4 +175,4 @@ def test_bad_dials_are_refused():
         with pytest.raises(ValueError, match="sources"):
             ExactConfig(**wrong)
     with pytest.raises(InputError, match=r"--exact\.sources"):
-        find_phrasing(_SMALL[0].relations, _SMALL[0].phrasings, 0, "according to Nobody")
+        find_phrasing(_SMALL[0].phrasings, "according to Nobody")

@@ -1,10 +1,10 @@
 """Hedged statements: who says so, or how sure somebody is (design.md 5.3).
 
-    s r according to A o          a source A, who is right with a probability of its own
-    s r with probability 0.8 o    somebody who is right in 0.8 of such statements
+    according to A s r o          a source A, who is right with a probability of its own
+    with probability 0.8 s r o    somebody who is right in 0.8 of such statements
 
-Either is another way to say a relation (`corpus.text.language.Phrasing`), whose words are the relation's and
-a hedge. A hedge is a token of its own where names are, so that what is learned of it holds for all relations.
+A hedge stands before a statement (`corpus.text.language.Phrasing`): behind the relation it would take its
+share of what follows there from the object.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.text.language import Kind, Phrasing, hedge_of
+from corpus.text.language import ANY_RELATION, Kind, Phrasing
 from corpus.text.names import check_readable
 from corpus.text.sentences import Sentences, make_sentences
 
@@ -33,16 +33,12 @@ def list_hedges(config: ExactConfig) -> list[tuple[str, float]]:
 
 
 def add_hedges(graph: KnowledgeGraph, config: ExactConfig) -> KnowledgeGraph:
-    """The graph whose relations can be said with every hedge of the corpus.
+    """The graph in whose language every hedge of the corpus can stand before a statement.
 
     Raises:
         InputError: names of the world that could be taken for a hedge.
     """
-    ways = [
-        Phrasing(r, f"{relation} {words}", inverse=False)
-        for words, _ in list_hedges(config)
-        for r, relation in enumerate(graph.relations)
-    ]
+    ways = [Phrasing(ANY_RELATION, words, inverse=False) for words, _ in list_hedges(config)]
     if not ways:
         return graph
     phrasings = (*graph.phrasings, *ways)
@@ -50,27 +46,27 @@ def add_hedges(graph: KnowledgeGraph, config: ExactConfig) -> KnowledgeGraph:
     return replace(graph, phrasings=phrasings)
 
 
-def find_phrasing(relations: Sequence[str], phrasings: Sequence[Phrasing], relation: int, hedge: str) -> int:
-    """The number of the phrasing that says a relation with a hedge, as sentences have it.
+def find_phrasing(phrasings: Sequence[Phrasing], hedge: str) -> int:
+    """The number of the phrasing that is a hedge, as sentences have it.
 
     Raises:
         InputError: the language has no such hedge.
     """
     for number, way in enumerate(phrasings, start=1):
-        if way.relation == relation and hedge_of(way, relations) == hedge:
+        if way.is_hedge and way.words == hedge:
             return number
     raise InputError(f"nobody in this corpus says anything {hedge!r}; see --exact.sources and --exact.rated")
 
 
 def is_hedged(graph: KnowledgeGraph) -> np.ndarray:
     """bool[1 + phrasings]: whether statements in each phrasing are hedged."""
-    return np.array([False, *(bool(hedge_of(way, graph.relations)) for way in graph.phrasings)])
+    return np.array([False, *(way.is_hedge for way in graph.phrasings)])
 
 
 def hedged_reliability(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
     """float64[1 + phrasings]: how often statements in each phrasing are right; NaN without a hedge."""
     known = dict(list_hedges(config))
-    of_ways = [known.get(hedge_of(way, graph.relations), np.nan) for way in graph.phrasings]
+    of_ways = [known.get(way.words, np.nan) if way.is_hedge else np.nan for way in graph.phrasings]
     return np.array([np.nan, *of_ways])
 
 
@@ -97,8 +93,6 @@ def draw_hedged(
         others = graph.candidates_of(int(graph.relation[fact[wrong]]))
         objects[wrong] = rng.choice(others[others != truth[fact[wrong]]])
     atoms = np.column_stack([graph.subject[fact], graph.relation[fact], objects])
-    # Hedges stand behind all other phrasings, each with every relation in turn.
-    relations = len(graph.relations)
-    first = 1 + len(graph.phrasings) - len(probability) * relations
-    phrasing = first + hedge * relations + graph.relation[fact]
+    # Hedges stand behind all other phrasings.
+    phrasing = 1 + len(graph.phrasings) - len(probability) + hedge
     return replace(make_sentences(Kind.ATOMIC, atoms), phrasing=phrasing.astype(np.int16))

@@ -11,6 +11,7 @@ Surface forms (design.md 3):
 
 In a sentence of one atom the relation may be said in another way: by a synonym, or inversely, the object
 first and the subject behind, as in "dog includes Siamese" for "Siamese is a dog". It is the same statement.
+Or a hedge stands before it (`corpus.text.hedges`), as in "according to Corvin Siamese is a dog".
 
 The first five state what is the case. The last two open, in documents of their own, a passage about a
 world in which the statement holds instead (`corpus.text.counterfactual`). The last one outlines: it says of
@@ -33,8 +34,7 @@ VERDICTS = ("true", "false")
 WORDS = ('"', "not", *CONNECTIVES, "is", *VERDICTS, "imagine", "revise")
 ABOUT = "about"
 """The word of outlines."""
-HEDGES = ("according to ", "with probability ")
-"""How hedges begin, see `corpus.text.hedges`."""
+ANY_RELATION = -1
 # What tokenizers keep for themselves: the mark of a space, and special tokens.
 WORD_START = "\u2581"
 SPECIALS = ("<pad>", "<s>", "</s>", "<.>", "<unk>")
@@ -65,21 +65,19 @@ class Atom(NamedTuple):
 
 
 class Phrasing(NamedTuple):
-    """Another way to say a relation; an inverse one has the object before its words, the subject behind."""
+    """Another way to say a relation; an inverse one has the object before its words, the subject behind.
+
+    That of ANY_RELATION is a hedge: its words stand before a statement whose relation is said by its name.
+    """
 
     relation: int
     words: str
     inverse: bool
 
-
-def hedge_of(way: Phrasing, relations: Sequence[str]) -> str:
-    """What a phrasing adds to the name of its relation, if that is a hedge (`corpus.text.hedges`); else "".
-
-    >>> hedge_of(Phrasing(0, "educated at according to Corvin", inverse=False), ["educated at"])
-    'according to Corvin'
-    """
-    behind = way.words.removeprefix(f"{relations[way.relation]} ")
-    return behind if behind != way.words and behind.startswith(HEDGES) else ""
+    @property
+    def is_hedge(self) -> bool:
+        """Whether its words stand before a statement."""
+        return self.relation == ANY_RELATION
 
 
 class Sentence(NamedTuple):
@@ -164,6 +162,11 @@ class Language:
                     outline = Sentence(Kind.ABOUT, None, Atom(s, r, s))
                     if self.render(outline) == text:
                         return outline
+            for number, way in enumerate(self.phrasings, start=1):
+                behind = text.removeprefix(f"{way.words} ") if way.is_hedge else text
+                hedged = self._parse_named(behind) if behind != text else None
+                if hedged is not None:
+                    return Sentence(Kind.ATOMIC, None, hedged, None, number)
             atom, phrasing = self._need_atom(text)
             return Sentence(Kind.ATOMIC, None, atom, None, phrasing)
         for word, label in zip(VERDICTS, (True, False), strict=True):
@@ -206,12 +209,16 @@ class Language:
 
     def _render_atom(self, atom: Atom, phrasing: int = 0) -> str:
         way = self.ways[len(self.relations) + phrasing - 1 if phrasing else atom.relation]
+        if way.is_hedge:
+            return f"{way.words} {self._render_atom(atom)}"
         first, last = (atom.object, atom.subject) if way.inverse else (atom.subject, atom.object)
         return f"{self.entities[first]} {way.words} {self.entities[last]}"
 
     def _parse_atom(self, text: str) -> tuple[Atom, int] | None:
         """The statement and its phrasing."""
         for i, way in enumerate(self.ways):
+            if way.is_hedge:
+                continue
             middle = f" {way.words} "
             at = text.find(middle)
             while at >= 0:

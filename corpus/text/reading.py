@@ -47,12 +47,17 @@ class Reader:
     def __init__(self, graph: KnowledgeGraph, language: Language) -> None:
         self.graph, self.language = graph, language
         self._names = sorted(language.entities)
-        self._relations = [way.words for way in language.ways]
+        self._relations = [way.words for way in language.ways if not way.is_hedge]
         self._openings = [kind.name.lower() for kind in SUPPOSING]
+        self._openings += [way.words for way in language.ways if way.is_hedge]
         self._openings += [ABOUT] if ABOUT in language.words else []
         spelt = [
             *language.words,
-            *(word for name in (*self._names, *self._relations) for word in name.split(" ")),
+            *(
+                word
+                for name in (*self._names, *(way.words for way in language.ways))
+                for word in name.split(" ")
+            ),
         ]
         self._words = frozenset(spelt)
         self._read: dict[str, Line] = {}

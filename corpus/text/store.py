@@ -42,7 +42,8 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
     spell = choose_kernels(kernels.spell_sentences, len(sentences))
     words = np.array([tokenizer.word_row(word) for word in Word])
     relations, phrasings = tokenizer.phrasing_row(0, 0), tokenizer.phrasing_row(0, 1)
-    inverse = np.array([way.inverse for way in tokenizer.language.phrasings], bool)
+    ways = tokenizer.language.phrasings
+    inverse, hedges = (np.array(x, bool) for x in ([w.inverse for w in ways], [w.is_hedge for w in ways]))
     row_tokens = tokenizer.tokens.astype(tokenizer.dtype)
     length = sentence_lengths(sentences, tokenizer)
     place = np.concatenate([[0], np.cumsum(length)])
@@ -52,7 +53,7 @@ def spell_sentences(sentences: Sentences, tokenizer: Tokenizer, threads: int = 1
         part = slice(low, high)
         spell(
             sentences.kind[part], sentences.label[part], sentences.a[part], sentences.b[part],
-            sentences.phrasing[part], words, relations, phrasings, inverse,
+            sentences.phrasing[part], words, relations, phrasings, inverse, hedges,
             tokenizer.offsets, row_tokens, tokens[place[low] : place[high]],
         )  # fmt: skip
 
@@ -77,7 +78,9 @@ def sentence_lengths(sentences: Sentences, tokenizer: Tokenizer) -> np.ndarray:
     other = np.flatnonzero(sentences.phrasing)
     # Rows of large worlds go beyond the small integers that phrasings are kept as.
     phrasing_row = tokenizer.phrasing_row(0, 1) + sentences.phrasing[other].astype(np.int64) - 1
-    length[other] += size[phrasing_row] - size[tokenizer.relation_row(sentences.a[other, 1])]
+    is_hedge = np.array([way.is_hedge for way in tokenizer.language.phrasings], bool)
+    kept = is_hedge[sentences.phrasing[other].astype(np.int64) - 1]
+    length[other] += size[phrasing_row] - ~kept * size[tokenizer.relation_row(sentences.a[other, 1])]
     return length
 
 

@@ -21,17 +21,7 @@ from tokenizers.normalizers import Replace
 
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.text.language import (
-    SPECIALS,
-    SUPPOSING,
-    VERDICTS,
-    WORD_START,
-    Atom,
-    Kind,
-    Language,
-    Sentence,
-    hedge_of,
-)
+from corpus.text.language import SPECIALS, SUPPOSING, VERDICTS, WORD_START, Atom, Kind, Language, Sentence
 from corpus.text.names import check_readable
 
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
@@ -125,9 +115,12 @@ class Tokenizer:
     def prompt(self, first: int, relation: int, phrasing: int = 0) -> np.ndarray:
         """Tokens of "<s> {subject} {relation}", what a model continues with an object.
 
-        In an inverse phrasing: of "<s> {object} {words}", what a model continues with a subject.
+        In an inverse phrasing: of "<s> {object} {words}", what a model continues with a subject. Behind a
+        hedge: of "<s> {hedge} {subject} {relation}".
         """
         words = self.row(self.phrasing_row(relation, phrasing))
+        if phrasing and self.language.phrasings[phrasing - 1].is_hedge:
+            return np.concatenate([[BOS], words, self.prompt(first, relation)[1:]]).astype(np.int32)
         return np.concatenate([[BOS], self.entity(first), words]).astype(np.int32)
 
     def sentence(self, sentence: Sentence) -> np.ndarray:
@@ -135,6 +128,8 @@ class Tokenizer:
 
         def atom_rows(a: Atom, phrasing: int = 0) -> list[int]:
             row = self.phrasing_row(a.relation, phrasing)
+            if phrasing and self.language.phrasings[phrasing - 1].is_hedge:
+                return [row, *atom_rows(a)]
             inverse = phrasing > 0 and self.language.phrasings[phrasing - 1].inverse
             return [a.object, row, a.subject] if inverse else [a.subject, row, a.object]
 
@@ -164,17 +159,14 @@ class Tokenizer:
 
 
 def entity_tokenizer(graph: KnowledgeGraph) -> Tokenizer:
-    """One token for each entity, each relation, each word and each hedge."""
+    """One token for each entity, each relation and each word."""
     language = language_of(graph)
-    rows = _list_names(language)
-    # Hedges come after all other names.
-    names = dict.fromkeys([*(row[0] for row in rows), *(hedge for row in rows for hedge in row[1:])])
-    token = {name: len(SPECIALS) + i for i, name in enumerate(names)}
+    names = _list_rows(language)
     return Tokenizer(
         language=language,
         pieces=_special_pieces() + tuple(WORD_START + name for name in names),
-        offsets=np.cumsum([0, *map(len, rows)]),
-        tokens=np.array([token[name] for row in rows for name in row], np.int32),
+        offsets=np.arange(len(names) + 1),
+        tokens=np.arange(len(names), dtype=np.int32) + len(SPECIALS),
         bpe=None,
     )
 
@@ -259,17 +251,6 @@ def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
 def _list_rows(language: Language) -> list[str]:
     """What every row of a tokenizer says."""
     return [*language.entities, *(way.words for way in language.ways), *language.words]
-
-
-def _list_names(language: Language) -> list[list[str]]:
-    """The names in every row: one, but for a hedged relation its own and the hedge."""
-    hedges = [hedge_of(way, language.relations) for way in language.phrasings]
-    ways = [
-        [language.relations[way.relation], hedge] if hedge else [way.words]
-        for way, hedge in zip(language.phrasings, hedges, strict=True)
-    ]
-    single = [[name] for name in (*language.entities, *language.relations)]
-    return [*single, *ways, *([word] for word in language.words)]
 
 
 def language_of(graph: KnowledgeGraph) -> Language:

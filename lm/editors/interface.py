@@ -50,7 +50,8 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         relations: int32[R, W], the name of each relation, padded on the right.
-        words: int32[len(Word)], the words of the grammar, see `corpus.text.tokenizer.Word`.
+        words: int32[words], the words of the grammar, see `corpus.text.tokenizer.Word`, and where there are
+            hedges the last token of each behind them.
     """
 
     relations: Array
@@ -119,7 +120,10 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     relations = np.full((len(rows), max(map(len, rows))), PAD, np.int32)
     for padded, row in zip(relations, rows, strict=True):
         padded[: len(row)] = row
-    return Vocabulary(relations, np.array([tokenizer.word(word) for word in Word], np.int32))
+    ways = enumerate(tokenizer.language.phrasings, start=1)
+    hedges = [tokenizer.row(tokenizer.phrasing_row(0, i))[-1] for i, way in ways if way.is_hedge]
+    words = [*(tokenizer.word(word) for word in Word), *hedges]
+    return Vocabulary(relations, np.array(words, np.int32))
 
 
 def make_requests(

@@ -37,6 +37,8 @@ class Method(NamedTuple):
         strength: the request's probability at which edits stop, see `lm.editors.strength`; None where they
             are taken as the editor makes them.
         author: the user's own function or object that the editor only calls; None where there is none.
+        reads_forms: whether `facts_told` says what a request that is no assertion makes of beliefs. Then what
+            it says is the method's own, and no gold.
     """
 
     editor: "Editor"
@@ -44,6 +46,7 @@ class Method(NamedTuple):
     most: int = 128
     strength: float | None = None
     author: Any = None
+    reads_forms: bool = False
 
     def tell_facts(self, case: "Case") -> list[Belief]:
         """What the editor is told of a case; even a control that may see gold sees no spot check."""
@@ -53,6 +56,8 @@ class Method(NamedTuple):
 
     def facts_besides_request(self, case: "Case") -> set[tuple[int, int]]:
         """Subject and relation of all that the editor is told of but the request itself."""
+        if self.reads_forms:
+            return set()
         return {belief.fact[:2] for belief in self.tell_facts(case)} - {case.request[:2]}
 
 

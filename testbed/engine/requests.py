@@ -9,9 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpus.errors import InputError
 from corpus.text.tokenizer import Tokenizer
 from lm.editors.interface import Request, group_requests, make_requests
-from testbed.engine.methods import Belief, Triple
+from testbed.engine.identity import path_of
+from testbed.engine.methods import Belief, Method, Triple, the_request
+from testbed.engine.wording import pack_wordings, sentences_of, word_sentences
 from testbed.protocol import Case
 
 MOST = 3
@@ -85,6 +88,28 @@ def build_requests(
         width_index = np.array([narrowest_width(widths, one) for one in lengths[name]])
         requests[name] = Requests(group_requests(batch, facts), facts, widths, width_index)
     return requests
+
+
+def tell_method(tokenizer: Tokenizer, cases: Sequence[Case], method: Method) -> dict[str, Requests]:
+    """What a method is told of some cases: facts, or the sentences of cases that have some, as one text each.
+
+    Raises:
+        InputError: there are sentences, and the editor reads facts alone.
+    """
+    if method.reads_forms or not any(case.told for case in cases):
+        return build_requests(tokenizer, cases, [method.tell_facts(case) for case in cases])
+    if method.facts_told is not the_request or not getattr(method.editor, "learns_text", False):
+        form = next(case.request.form for case in cases if case.told)
+        raise InputError(
+            f"{path_of(method.editor)} reads facts, and cannot be told a request of the form {form!r}; "
+            "choose an editor that learns from text, such as lora-down or full, or keyed-forms"
+        )
+    wordings = [
+        word_sentences(tokenizer, [*case.told] or sentences_of(case.request), case.learned) for case in cases
+    ]
+    batch = pack_wordings(wordings, [case.credence for case in cases])
+    width = np.array([batch.prompt.shape[-1], batch.answer.shape[-1]])
+    return {"": Requests(batch, 1, [width], np.zeros(len(cases), int))}
 
 
 def lengths_of(tokenizer: Tokenizer, facts: Sequence[Triple]) -> np.ndarray:

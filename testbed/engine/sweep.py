@@ -43,7 +43,7 @@ from testbed.engine.records import (
     seal_results,
     write_rows,
 )
-from testbed.engine.requests import build_requests
+from testbed.engine.requests import tell_method
 from testbed.engine.trace import add_notes
 from testbed.engine.worker import Worker
 from testbed.protocol import Case, names_of_controls
@@ -112,8 +112,7 @@ class Bench:
     def _edit_shard(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
         questions, settings, shard = self.questions, self.settings, self.shard
         sample, first = self.sample, np.arange(settings.batch)[None]
-        beliefs = [method.tell_facts(case) for case in questions.cases]
-        requests = build_requests(questions.tokenizer, questions.cases, beliefs)
+        requests = tell_method(questions.tokenizer, questions.cases, method)
         first_request = requests[""].of_edits(first)
         guest, notes = Guest(method, questions.model), []
         with guest.watch():

@@ -1,6 +1,5 @@
 """Answers of model and agent to single questions, before and after one edit."""
 
-import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -16,6 +15,7 @@ from lm.language_model import Context, LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.checks import check_editor, prepare_editor
+from testbed.engine.evidence import evidence_of
 from testbed.engine.methods import Method, Triple
 from testbed.engine.requests import build_requests
 from testbed.engine.wording import pack_wordings, word_request
@@ -93,7 +93,7 @@ class RunAnswers:
         """
         agent = self.rational_agent
         if request and credence is not None:
-            agent = agent.with_edit(self._edit_request(request, credence, kind))
+            agent = agent.with_edit(evidence_of(self.rational_agent, request, credence, kind))
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")
@@ -134,7 +134,7 @@ class RunAnswers:
         self, said: EditRequest, credence: float, kind: RequestKind, questions: Sequence[tuple[int, int]]
     ) -> Case:
         """A test case of one's own: the edit, and the questions that are asked about it."""
-        request = self._edit_request(said, credence, kind)
+        request = evidence_of(self.rational_agent, said, credence, kind)
         before, after = self.rational_agent, self.rational_agent.with_edit(request)
         fact_id = int(self.world.graph.find(*said[:2]))
         truth = int(self.world.generative.truth[fact_id]) if fact_id >= 0 else ABSENT
@@ -147,20 +147,3 @@ class RunAnswers:
                 Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan), ABSENT)
             )
         return Case(request, credence_of_request(kind, credence), truth, {}, tuple(choices))
-
-    def _edit_request(self, said: EditRequest, credence: float, kind: RequestKind) -> EditRequest:
-        """What the edit is to the agent; evidence of it is as much as the credence asks for."""
-        agent, (s, r, o) = self.rational_agent, said[:3]
-        if said.form == "assertion":
-            weight = agent.weight_for(s, r, o, credence) if kind == "evidence" else math.inf
-            return said._replace(weight=weight, kind=kind)
-        if kind != "evidence":
-            raise InputError(f"a request of form {said.form!r} is evidence to the agent, not {kind!r}")
-        if said.form in ("denial", "disjunction"):
-            among = float(agent.probability(s, r, np.array([o, *said.others]), "direct").sum())
-            before = 1 - among if said.form == "denial" else among
-            # Whoever is as sure already is brought halfway to 1, as by an assertion.
-            said = said._replace(probability=credence if before < credence else (1 + before) / 2)
-        if said.form in ("denial", "disjunction", "true", "false", "replacement"):
-            said = said._replace(weight=agent.weight_for(s, r, o, credence))
-        return said

@@ -69,7 +69,7 @@ def word_sentences(tokenizer: Tokenizer, sentences: list[Sentence], learned: Lea
     return Wording(tokens[:cut].astype(np.int32), tokens[cut:].astype(np.int32))
 
 
-def pack_wordings(wordings: Sequence[Wording], credence: float = 1.0) -> Request:
+def pack_wordings(wordings: Sequence[Wording], credence: float | Sequence[float] = 1.0) -> Request:
     """Wordings as what editors are told, of one sentence or document each, along a leading axis.
 
     Editors that need to know where the subject stands cannot read them: that is given as the first token.
@@ -79,5 +79,5 @@ def pack_wordings(wordings: Sequence[Wording], credence: float = 1.0) -> Request
     for row, one in zip(learned, wordings, strict=True):
         row[: len(one.learned)] = one.learned
     number = np.zeros(len(wordings), np.float32)
-    columns = context, learned, number.astype(np.int32), number, number + np.float32(credence)
+    columns = context, learned, number.astype(np.int32), number, number + np.asarray(credence, np.float32)
     return Request(*(column[:, None] for column in columns))
