@@ -67,7 +67,7 @@ class EditSettings:
     """Scale every edit so that the request has this probability, such as 0.9: down, or up to four times. By
     default edits stay as the editor makes them."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
-    """Which evaluation: hase, taxi, seesaw, leme, or my_module:MyEvaluation."""
+    """Which evaluation: hase, taxi, seesaw, leme, requests, or my_module:MyEvaluation."""
     evaluations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=default_evaluations, metadata=NO_RESULT
     )

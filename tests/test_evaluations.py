@@ -23,7 +23,7 @@ from testbed.scores.parts import join_metrics, split_cases, take_readers
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
 from testbed.scores.summary import measure_reader, summarise_results
 from tests.toys import random_model
-from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
+from tests.worlds import make_coupled, make_hedged, make_people, make_taxonomy, make_world
 
 EVERY = [*evaluation_classes(), "experiments.my_evaluation:MyEvaluation"]
 COUNT = 12
@@ -44,8 +44,9 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place(evaluation, toy):
-    """The toy's world; a taxonomy, people, or coupled pairs, for those who ask about these."""
-    for name, make in (("taxi", make_taxonomy), ("seesaw", make_people), ("leme", make_coupled)):
+    """The toy's world; a taxonomy, people, pairs, or one with sources, for those who ask about these."""
+    made = {"taxi": make_taxonomy, "seesaw": make_people, "leme": make_coupled, "requests": make_hedged}
+    for name, make in made.items():
         if isinstance(evaluation, evaluation_named(name)):
             world, agent = make()
             return Place(world, agent, random_model(world.tokenizer.vocabulary))
@@ -285,6 +286,7 @@ ROOM_WORDS = {
     "hase": ("s1r1", "s1r2", "s2r1", "must change", "propagation ratio"),
     "taxi": ("evaluations.taxi", "invariance", "consistency", "superordinate", "reverse_options"),
     "seesaw": ("evaluations.seesaw", "holders", "stereotype", "citizenship"),
+    "requests": ("evaluations.requests", "believes what it denies", "both kept"),
     "leme": ("evaluations.leme", "topicality", "naturalness", "cross-passage"),
 }
 """What only the room of an evaluation speaks of."""

@@ -80,3 +80,17 @@ def make_coupled(pairs=12, seed=0, **dials) -> tuple[World, ExactAgent]:
     graph, model = draw_world(graph, config, rng, redraw=False)
     sentences, _ = sample_exact(graph, model, config, rng)
     return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)
+
+
+HEDGED = ExactConfig(strata=(0.5, 0.0, 0.5), logical=0.3, sources=(0.1, 0.5, 0.9), said=3, rated=3)
+"""The dials of a small world in which requests of every kind have words."""
+
+
+def make_hedged(seed=0, subjects=30, config=HEDGED) -> tuple[World, ExactAgent]:
+    """A small exact world with sources and stated probabilities, and the exact agent that has read it."""
+    dials = BuiltinWorld(upstream_objects=5, downstream_objects=4)
+    graph = build_builtin_world(subjects, dials, generator(seed, "world"), True)
+    rng = generator(seed, "sentences")
+    graph, model = draw_world(graph, config, rng, redraw=True)
+    sentences, _ = sample_exact(graph, model, config, rng)
+    return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)

@@ -1,0 +1,244 @@
+"""Claims, each told in every way, with the exact agent's beliefs before and after."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bayes.exact import ExactAgent
+from bayes.interface import Agent, EditRequest, StatementForm
+from corpus.errors import InputError
+from corpus.exact import FULLY, NEVER, ExactModel
+from corpus.seeds import generator
+from corpus.text.hedges import DEGREES, find_phrasing
+from corpus.text.language import Atom, Kind, Sentence
+from testbed.engine.evidence import evidence_of
+from testbed.engine.wording import sentences_of
+from testbed.evaluations.gold import Gold, Pair, ask_beliefs
+from testbed.evaluations.requests import (
+    CAUSE,
+    CLAIM,
+    EFFECT,
+    FACT,
+    FORMS,
+    GRADED,
+    OWN,
+    SPOT,
+    ClaimKind,
+    Requests,
+)
+from testbed.protocol import ABSENT, Case, Choice, Claim, Facet
+from testbed.run.world import World
+
+WORDS: dict[StatementForm, tuple[Kind, str]] = {
+    "denial": (Kind.NOT, "--exact.logical above 0"),
+    "true": (Kind.TRUTH, "--kind exact"),
+    "false": (Kind.TRUTH, "--kind exact"),
+    "disjunction": (Kind.OR, "--exact.logical above 0"),
+    "replacement": (Kind.TRUTH, "--kind exact"),
+}
+"""The kind of sentence that says each form, and what gives a corpus such sentences."""
+HEDGED: dict[StatementForm, tuple[str, str]] = {
+    "source": ("according to ", "--exact.sources 0.1 0.5 0.9 --exact.said 6"),
+    "probability": ("with probability ", "--exact.rated 3"),
+}
+"""The hedges that say each form, likewise."""
+MOST_OWN = 2
+"""Further facts of the subject that are asked."""
+
+
+class Telling(NamedTuple):
+    """One way to tell a claim: to an agent, and in words."""
+
+    request: EditRequest
+    told: tuple[Sentence, ...]
+
+
+def make_cases(
+    world: World, agent: Agent, count: int, credence: float, evaluation: Requests, seed: int
+) -> Iterator[Case]:
+    """Claims of each kind in turn, each told in every way.
+
+    Raises:
+        InputError: no exact agent, a form that the corpus has no words for, or nothing that can be claimed.
+    """
+    if not isinstance(agent, ExactAgent) or not isinstance(world.generative, ExactModel):
+        raise InputError(
+            "only the exact agent knows what every kind of request means; write a corpus of --kind exact, "
+            "and take --agent exact"
+        )
+    teller = Teller(world, agent, evaluation, credence)
+    drawn = draw_claims(world, agent, evaluation, generator(seed, "requests"))
+    rng, made = generator(seed, "requests: others"), 0
+    for kind, atom, second in drawn:
+        cases = [*teller.make_cases_of(kind, atom, second, rng)]
+        yield from cases[: count - made]
+        made += len(cases)
+        if made >= count:
+            return
+    if not made:
+        raise InputError(
+            "no fact of this world is open to such requests: facts that a sentence settles are not; leave "
+            "facts in S0 unstated (--exact.strata 0.5 0 0.5), or settle fewer (--exact.logical 0.3)"
+        )
+
+
+def list_forms(world: World, wanted: Sequence[StatementForm]) -> tuple[StatementForm, ...]:
+    """The forms of requests that are asked for, by default all that the corpus has words for.
+
+    Raises:
+        InputError: one is asked for that it has no words for.
+    """
+    able = []
+    for form in wanted or FORMS:
+        dial = ""
+        if form in HEDGED:
+            hedge, needs = HEDGED[form]
+            dial = (
+                ""
+                if any(way.is_hedge and way.words.startswith(hedge) for way in world.graph.phrasings)
+                else needs
+            )
+        elif form in WORDS:
+            kind, needs = WORDS[form]
+            dial = "" if (world.sentences.kind == kind).any() else needs
+        if not dial:
+            able.append(form)
+        elif wanted:
+            raise InputError(
+                f"this corpus has no sentences for requests of form {form!r}; write another with {dial}, "
+                "under another --run"
+            )
+    return tuple(able)
+
+
+def draw_claims(
+    world: World, agent: ExactAgent, evaluation: Requests, rng: np.random.Generator
+) -> Iterator[tuple[ClaimKind, Atom, int]]:
+    """Claims of each wanted kind in turn, each with another object; of every fact at most one of a kind."""
+    graph, model = world.graph, world.generative
+    assert isinstance(model, ExactModel), "make_cases has seen to that"
+    facts = np.arange(len(graph))
+    accepted = np.array(
+        [
+            agent.accepts(int(graph.subject[f]), int(graph.relation[f]), "evidence") and agent.has_truth(f)
+            for f in facts.tolist()
+        ]
+    )
+    of_stratum = {"unstated": NEVER, "other": FULLY, "own": FULLY}
+    queues = []
+    for kind in evaluation.claims:
+        able = facts[accepted & (model.stratum == of_stratum[kind])]
+        queues.append([(kind, int(f)) for f in rng.permutation(able)])
+    for kind, fact in itertools.chain.from_iterable(zip(*_fill_up(queues), strict=True)):
+        if fact == ABSENT:
+            continue
+        s, r, truth = int(graph.subject[fact]), int(graph.relation[fact]), int(model.truth[fact])
+        others = graph.candidates_of(r)
+        others = others[(others != truth) & ~agent.rules_out(s, r, others)]
+        if len(others) < 2 or agent.rules_out(s, r, np.array([truth]))[0]:
+            continue
+        first, second = rng.choice(others, 2, replace=False).tolist()
+        yield kind, Atom(s, r, truth if kind == "own" else first), second
+
+
+def _fill_up(queues: list[list[tuple[ClaimKind, int]]]) -> list[list[tuple[ClaimKind, int]]]:
+    longest = max(map(len, queues))
+    return [queue + [("own", ABSENT)] * (longest - len(queue)) for queue in queues]
+
+
+class Teller:
+    """Makes the cases of claims.
+
+    Raises:
+        InputError: a form is asked for that the corpus has no words for.
+    """
+
+    def __init__(self, world: World, agent: ExactAgent, evaluation: Requests, credence: float) -> None:
+        self.world, self.graph, self.agent = world, world.graph, agent
+        self.evaluation, self.credence = evaluation, credence
+        self.forms, self.gold = list_forms(world, evaluation.forms), Gold(world, agent)
+
+    def make_cases_of(
+        self, kind: ClaimKind, atom: Atom, second: int, rng: np.random.Generator
+    ) -> Iterator[Case]:
+        """A claim told in every way; all ask the same questions."""
+        pairs = self._draw_pairs(atom, rng)
+        tellings = [one for form in self.forms for one in self._tell_claim(form, kind, atom, second)]
+        place = int(np.searchsorted(self.graph.candidates_of(atom.relation), atom.object))
+        before = self.gold.beliefs_before([pair for _, pair in pairs])
+        after = [ask_beliefs(self.graph, self.agent.with_edit(one.request), [*before]) for one in tellings]
+        pair, truth = atom[:2], int(self.world.generative.truth[self.graph.find(*atom[:2])])
+        change = np.array([beliefs[pair][place] - before[pair][place] for beliefs in after])
+        forms = np.array([one.request.form for one in tellings])
+        for one, beliefs in zip(tellings, after, strict=True):
+            request = one.request
+            answers = [self.graph.candidates_of(atom.relation)[x[pair].argmax()] for x in (before, beliefs)]
+            facets: dict[str, Facet] = {
+                "form": request.form,
+                "claim": kind,
+                "said": float(request.probability) if request.form in GRADED else 0.0,
+                "centre": float(change[forms == request.form].mean()),
+                "second": request.others[0] if request.others else ABSENT,
+                "deducible": bool(answers[0] == answers[1]),
+            }
+            choices = tuple(self._make_choice(role, p, before[p], beliefs[p]) for role, p in pairs)
+            belief = np.array([before[pair][place], beliefs[pair][place]])
+            claim = Claim(CLAIM, Sentence(Kind.TRUTH, True, atom), belief)
+            yield Case(
+                request, self.credence, truth, facets, choices, (claim,),
+                told=one.told, learned=self.evaluation.learn,
+            )  # fmt: skip
+
+    def _tell_claim(self, form: StatementForm, kind: ClaimKind, atom: Atom, second: int) -> Iterator[Telling]:
+        """A claim in one form: once, or with every source or probability."""
+        if form == "retraction":
+            if kind == "own":
+                denial = sentences_of(EditRequest(*atom, form="denial"))
+                yield Telling(EditRequest(*atom, form=form), tuple(denial))
+            return
+        if form in GRADED:
+            config = self.agent.known.config
+            known = dict(
+                zip(self._hedges(form), config.sources if form == "source" else DEGREES, strict=True)
+            )
+            for words, p in known.items():
+                if form == "source" or p in self.evaluation.degrees:
+                    number = find_phrasing(self.graph.phrasings, words)
+                    told = Sentence(Kind.ATOMIC, None, atom, None, number)
+                    yield Telling(EditRequest(*atom, form=form, probability=p), (told,))
+            return
+        others = (second,) if form in ("disjunction", "replacement") else ()
+        said = EditRequest(*atom, form=form, others=others)
+        yield Telling(evidence_of(self.agent, said, self.credence), tuple(sentences_of(said)))
+
+    def _hedges(self, form: StatementForm) -> list[str]:
+        begins = HEDGED[form][0]
+        return [w.words for w in self.graph.phrasings if w.is_hedge and w.words.startswith(begins)]
+
+    def _draw_pairs(self, atom: Atom, rng: np.random.Generator) -> list[tuple[str, Pair]]:
+        """What is asked of a claim, spot checks last."""
+        graph, fact = self.graph, int(self.graph.find(*atom[:2]))
+
+        def pair_of(f: int) -> Pair:
+            return int(graph.subject[f]), int(graph.relation[f])
+
+        effects = graph.dependents.get(fact, [])
+        cause = [int(graph.upstream_fact[fact])] if graph.upstream_fact[fact] >= 0 else []
+        own = [f for f in graph.facts_of(atom.subject) if f not in (fact, *effects, *cause)]
+        strangers = self.world.stated_facts[graph.subject[self.world.stated_facts] != atom.subject]
+        if not len(strangers):
+            raise InputError("this world states facts of one subject alone; damage needs those of others")
+        drawn = [(FACT, [fact]), (EFFECT, effects), (CAUSE, cause), (OWN, own[:MOST_OWN])]
+        drawn += [(SPOT, rng.choice(strangers, self.evaluation.others).tolist())]
+        return [(role, pair_of(f)) for role, some in drawn for f in some]
+
+    def _make_choice(self, role: str, pair: Pair, before: np.ndarray, after: np.ndarray) -> Choice:
+        options = self.graph.candidates_of(pair[1]).astype(np.int64)
+        belief, statements = np.stack([before, after]), self.gold.objects_stated(pair)
+        named = (statements[None, :] == options[:, None]).sum(axis=1) / max(len(statements), 1)
+        return Choice(
+            role, *pair, options, belief, options[belief.argmax(axis=1)], np.stack([named, named]),
+            len(statements), is_spot_check=role == SPOT,
+        )  # fmt: skip

@@ -1,0 +1,191 @@
+"""What a model makes of each kind of request, beside the exact agent.
+
+p0 and p1 are the model's distributions before and after the edit, q0 and q1 the agent's, and o the object
+that is claimed.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from testbed.engine.results import Results
+from testbed.evaluations.requests import CAUSE, CLAIMS, DENYING, EFFECT, FACT, FORMS, GRADED, OWN, SPOT
+from testbed.protocol import ABSENT
+from testbed.scores import readers
+from testbed.scores.distances import sum_last_axis
+from testbed.scores.metric import DISTANCE, Metric, MetricDefinition, mean_of, sum_by_case
+from testbed.scores.movement import Movement
+from testbed.scores.readers import FREQUENCY, Reader, reference_readers
+
+SLOPE, ARRIVED, LABEL, CONSEQUENCE = (
+    "slope", "change that arrived", "that arrived in the label", "that arrived in consequences",
+)  # fmt: skip
+RISES, KEPT, FAR, FAR_BESIDE = (
+    "believes what it denies",
+    "both kept",
+    "distance",
+    "distance of cause and effect",
+)
+DAMAGE, OWN_DAMAGE = "damage", "damage: own facts"
+DEDUCIBLE, NOT_DEDUCIBLE = "retraction, deducible", "retraction, not deducible"
+NOTICED = 0.01
+"""By so much a probability rises where it counts as risen."""
+_TINY = 1e-12
+
+
+def make_readers(results: Results, editor: str) -> dict[str, Reader]:
+    """The edited model and the usual references, without corpus frequencies, which know no such requests."""
+    return {name: r for name, r in reference_readers(results, editor).items() if name != FREQUENCY}
+
+
+def make_subsets(results: Results) -> dict[str, np.ndarray]:
+    """bool[E] of each part: by form, by form and claim, and retractions of what can be deduced or not."""
+    form, claim = (results.cases[name].astype(str) for name in ("form", "claim"))
+    masks = {"all": np.ones(len(results), bool)} | {one: form == one for one in FORMS}
+    masks |= {f"{one}, {kind}": (form == one) & (claim == kind) for one in FORMS for kind in CLAIMS}
+    deducible = results.cases["deducible"].astype(bool)
+    masks[DEDUCIBLE] = masks["retraction"] & deducible
+    masks[NOT_DEDUCIBLE] = masks["retraction"] & ~deducible
+    return {name: mask for name, mask in masks.items() if name == "all" or mask.any()}
+
+
+class Answers(readers.Answers):
+    """One reader's answers, and its belief in the object that is claimed."""
+
+    @cached_property
+    def fact_row(self) -> np.ndarray:
+        """int64[E]: the choice of each case that asks for the fact itself."""
+        rows = np.flatnonzero(self.has_role(FACT))
+        places = np.zeros(len(self.results), int)
+        places[self.choices.case[rows]] = rows
+        return places
+
+    def belief_in(self, objects: np.ndarray) -> np.ndarray:
+        """float64[4, E]: p0, p1, q0 and q1 of an object of each fact, int[E]."""
+        row = self.fact_row
+        is_object = self.choices.options[row] == objects[:, None]
+        both = (self.reader.start, self.reader.probability, self.old_belief, self.belief)
+        return np.stack([p[row].sum(axis=1, where=is_object) for p in both])
+
+    @cached_property
+    def changes(self) -> tuple[np.ndarray, np.ndarray]:
+        """float64[E] twice: how much likelier the claimed object is to the reader and to the agent."""
+        before, after, old, new = self.belief_in(self.cases["object"])
+        return after - before, new - old
+
+    def has_form(self, *forms: str) -> np.ndarray:
+        """bool[E]: the cases of some forms."""
+        return np.isin(self.cases["form"].astype(str), forms)
+
+
+def slope(answers: Answers) -> Metric:
+    """The slope of p1(o) - p0(o) on q1(o) - q0(o), over all that is told of one claim in one form."""
+    mine, rational = answers.changes
+    centre, graded = answers.cases["centre"], answers.has_form(*GRADED)
+    rational = rational - centre
+    return Metric(np.where(graded, rational * (mine - centre), 0.0), np.where(graded, rational**2, 0.0))
+
+
+def change_arrived(answers: Answers) -> Metric:
+    """Sum of the products of both changes by the sum of the agent's squared."""
+    mine, rational = answers.changes
+    return Metric(mine * rational, rational**2)
+
+
+def label_arrived(answers: Answers) -> Metric:
+    """The same of p(true) of the claim, as a share of p(true) + p(false)."""
+    claims, reader = answers.results.claims, answers.reader
+    mine, rational = np.zeros(len(answers.results)), answers.changes[1]
+    if reader.claims is None:
+        return Metric(mine, np.zeros_like(mine))
+    # Who begins with the agent's beliefs is the agent.
+    is_agent = np.array_equal(reader.start, answers.old_belief)
+    before = claims.agent[:, 0] if is_agent else _share_true(claims.lm[:, 0])
+    mine[claims.case] = _share_true(reader.claims) - before
+    return Metric(mine * rational, rational**2)
+
+
+def consequences_arrived(answers: Answers) -> Metric:
+    """The same of whole distributions over what depends on the fact, as inner products."""
+    mine = answers.reader.probability - answers.reader.start
+    rational = answers.belief - answers.old_belief
+    return answers.ratio_over(
+        sum_last_axis(mine * rational), sum_last_axis(rational**2), answers.has_role(EFFECT)
+    )
+
+
+def denied_believed(answers: Answers) -> Metric:
+    """Share of denials and of labels "false" after which o is likelier."""
+    return mean_of(answers.changes[0] > NOTICED, answers.has_form(*DENYING))
+
+
+def both_kept(answers: Answers) -> Metric:
+    """Entropy of the two possibilities after a disjunction, by the agent's."""
+    first, second = (answers.belief_in(answers.cases[name])[[1, 3]] for name in ("object", "second"))
+    share = first / np.maximum(first + second, _TINY)
+    entropy = -sum(p * np.log(np.maximum(p, _TINY)) for p in (share, 1 - share))
+    among = answers.has_form("disjunction") & (answers.cases["second"] != ABSENT)
+    mine, rational = np.where(among, entropy, 0.0)
+    return Metric(mine, rational)
+
+
+def _share_true(p: np.ndarray) -> np.ndarray:
+    return p[:, 0] / np.maximum(p.sum(axis=1), _TINY)
+
+
+def _distance(answers: Answers, *roles: str) -> Metric:
+    case, among = answers.choices.case, answers.has_role(*roles)
+    return sum_by_case(answers.distance, case, len(answers.results), among)._replace(limits=DISTANCE)
+
+
+def _damage(answers: Answers, role: str) -> Metric:
+    return Movement(answers, answers.has_role(role)).damage
+
+
+METRICS = (
+    MetricDefinition(
+        ARRIVED,
+        "How much of the agent's change of belief in the claimed object the model makes: the sum of the "
+        "products of both changes by that of the agent's squared.",
+        "one", "headline", compute=change_arrived, needs_edit=True,
+    ),
+    MetricDefinition(
+        SLOPE,
+        "Slope of the model's change of belief on the agent's, over what sources of different reliability, "
+        "or different stated probabilities, say of one claim. Whoever believes all alike has 0.",
+        "one", "headline", compute=slope, needs_edit=True,
+    ),
+    MetricDefinition(
+        RISES,
+        "Share of denials, and of labels that say false, after which the claim is likelier by 0.01.",
+        "low", "headline", compute=denied_believed, needs_edit=True,
+    ),
+    MetricDefinition(
+        FAR, "Total variation between the model and the agent over the fact, after the request.",
+        "low", "compared", compute=lambda a: _distance(a, FACT),
+    ),
+    MetricDefinition(
+        DAMAGE, "How much farther from the agent random facts of other subjects are than before the edit.",
+        "low", "headline", compute=lambda a: _damage(a, SPOT), needs_edit=True,
+    ),
+    MetricDefinition(
+        KEPT, "After one of two was said to be so: the entropy of the two in the model by that in the agent.",
+        "one", "compared", compute=both_kept, needs_edit=True,
+    ),
+    MetricDefinition(
+        LABEL, "How much of the agent's change of belief arrives in p(true) of the claim.",
+        "one", "table", compute=label_arrived, needs_edit=True,
+    ),
+    MetricDefinition(
+        CONSEQUENCE, "How much of the agent's change arrives in what depends on the fact.",
+        "one", "table", compute=consequences_arrived, needs_edit=True,
+    ),
+    MetricDefinition(
+        FAR_BESIDE, "The distance over what the fact depends on, and what depends on it.",
+        "low", "table", compute=lambda a: _distance(a, CAUSE, EFFECT),
+    ),
+    MetricDefinition(
+        OWN_DAMAGE, "Damage at other facts of the subject.",
+        "low", "table", compute=lambda a: _damage(a, OWN), needs_edit=True,
+    ),
+)  # fmt: skip
