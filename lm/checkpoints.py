@@ -43,7 +43,7 @@ def save_checkpoint(
             ocp.save_checkpointables((aside / "state").absolute(), state._asdict())
         except (ValueError, RuntimeError, MemoryError) as error:
             # TensorStore reports what the system said as one of these, the reason last.
-            raise OSError(f"checkpoint {path} could not be written: {str(error).splitlines()[-1]}") from None
+            raise OSError(f"checkpoint {path} could not be written: {_describe_reason(error)}") from None
         meet_at(f"wrote {path}")
         if first:
             _require_written(path, (aside / "state").absolute(), state._asdict())
@@ -65,7 +65,7 @@ def _require_written(path: Path, written: Path, state: dict) -> None:
     try:
         there = ocp.load_checkpointables(written, jax.tree.map(_as_numpy, state))
     except Exception as error:
-        raise OSError(f"{why} ({str(_find_cause(error)).splitlines()[-1]})") from None
+        raise OSError(f"{why} ({_describe_reason(_find_cause(error))})") from None
     if not all(jax.tree.leaves(jax.tree.map(_is_same, state, there))):
         raise OSError(why)
 
@@ -100,8 +100,10 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
         cause = _find_cause(error)
         if isinstance(cause, OSError | MemoryError):
             raise cause from None
+        if "[os_error_code" in str(cause):
+            raise OSError(f"{path} could not be read: {_describe_reason(cause)}") from None
         raise InputError(
-            f"{path} is no checkpoint that can be read ({str(cause).splitlines()[-1]}); {advise_remake(path)}"
+            f"{path} is no checkpoint that can be read ({_describe_reason(cause)}); {advise_remake(path)}"
         ) from None
 
 
@@ -110,6 +112,11 @@ def _find_cause(error: BaseException) -> BaseException:
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
     return error
+
+
+def _describe_reason(error: BaseException) -> str:
+    """The last line of an error, without the settings of TensorStore that stand behind it."""
+    return (str(error).splitlines() or [type(error).__name__])[-1].partition(" [tensorstore_spec")[0]
 
 
 def _require_same_shapes(path: Path, metadata: dict, template: dict) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -31,6 +32,11 @@ ABOUT_JSON = f"""
 With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
 standard error."""
 SECONDS_BETWEEN_LINES = 10.0
+NO_MEMORY = re.compile(
+    "bad_alloc|RESOURCE_EXHAUSTED|[Oo]ut of memory|start new thread|Unable to convert call argument"
+    "|without setting an exception|with an exception set|without exception set"
+)
+"""What libraries say in place of MemoryError; pybind11 (matplotlib) and CPython name no cause."""
 
 
 def run_command(
@@ -84,13 +90,15 @@ def run_command(
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
-    except MemoryError:
-        return _print_error("there is not enough memory for that; choose smaller numbers")
     except RecursionError:
         return _print_error("something is nested too deeply to be read; testbed.verify says which file")
     except KeyboardInterrupt:
         print("interrupted; the same command resumes", file=sys.stderr)
         return INTERRUPTED
+    except Exception as error:
+        if not _is_lack_of_memory(error):
+            raise
+        return _print_error("there is not enough memory for that; choose smaller numbers")
     return 0
 
 
@@ -247,6 +255,16 @@ def _console() -> "Console":
 
     # What people call things is never read as a formatting instruction or an emoji.
     return Console(markup=False, emoji=False, highlight=False, stderr=bool(_documents), force_jupyter=False)
+
+
+def _is_lack_of_memory(error: BaseException) -> bool:
+    """Whether an error, or one that led to it, is what Python or a library makes of a lack of memory."""
+    causes = (error.__cause__, error.__context__)
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, RuntimeError | SystemError) and bool(NO_MEMORY.search(str(error))))
+        or any(_is_lack_of_memory(cause) for cause in causes if cause is not None)
+    )
 
 
 def _print_error(message: str) -> int:

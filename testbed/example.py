@@ -9,6 +9,7 @@ from pathlib import Path
 import tyro
 
 from corpus.errors import InputError
+from corpus.files import staged_file
 from testbed.console import print_table, run_command, say
 from testbed.launch import launch_command
 
@@ -43,7 +44,8 @@ def copy_example(options: ExampleSettings) -> None:
     path = options.folder / paths[options.name].name
     if path.exists():
         raise InputError(f"{path} is there already; choose another --folder, or move it away")
-    shutil.copyfile(paths[options.name], path)
+    with staged_file(path) as aside:
+        shutil.copyfile(paths[options.name], aside)
     say(f"{path}: its first lines say how it is used")
 
 

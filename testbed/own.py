@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from testbed.run.watch import AT_IMPORT, watch_reads
+from testbed.run.watch import AT_IMPORT, watch_files
 
 OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
 OURS = ("corpus", "bayes", "lm", "testbed")
@@ -39,9 +39,9 @@ def find_own(name: str, what: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        with watch_reads() as seen:
+        with watch_files() as touched:
             found = getattr(importlib.import_module(module), attribute, None)
-        AT_IMPORT.setdefault(module, seen)
+        AT_IMPORT.setdefault(module, touched.read)
         return found
     except ModuleNotFoundError as error:
         raise InputError(f"{what} {name!r}: {error}") from None

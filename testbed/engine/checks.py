@@ -19,6 +19,9 @@ from lm.memory import Memory
 from testbed.engine.identity import path_of
 from testbed.own import OURS
 
+INDICES = ("tokens", "positions", "real", "start", "keys", "before", "facts")
+"""Arrays of a delta that may hold whole numbers or truth values."""
+
 
 def prepare_editor(editor: Editor, model: LanguageModel, sample: CorpusSample) -> State:
     """What an editor prepares for a model, which it is given in containers of its own: none is changed.
@@ -66,7 +69,7 @@ def check_edit(editor: Editor, model: LanguageModel, returned: Any) -> None:
     for name, part in delta.items():
         if name not in PARTS:
             _refuse(editor, "edit", f"a delta has no part {name!r}; its parts are {', '.join(PARTS)}")
-        wrong = _fault_of_part(name, part, model)
+        wrong = _fault_of_part(name, part, model) or _fault_of_types(part)
         if wrong:
             _refuse(editor, "edit", f"delta[{name!r}] {wrong}")
     if not isinstance(info, Info):
@@ -79,6 +82,8 @@ def check_edit(editor: Editor, model: LanguageModel, returned: Any) -> None:
             _refuse(editor, "edit", f"info.{name} is of type {kind}; give a whole number")
     if len(np.shape(info.loss)) != 1:
         _refuse(editor, "edit", f"info.loss has shape {np.shape(info.loss)}; give [steps]")
+    if not jax.numpy.issubdtype(np.result_type(info.loss), jax.numpy.floating):
+        _refuse(editor, "edit", f"info.loss is of type {np.result_type(info.loss)}; give real numbers")
 
 
 def check_values(editor: Editor, model: LanguageModel, deltas: Delta, info: Info) -> None:
@@ -106,7 +111,7 @@ def errors_attributed_to(editor: Editor, what: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (Exception, SystemExit) as raised:
+    except (Exception, SystemExit, GeneratorExit) as raised:
         # What is raised inside a compiled program arrives without its place.
         error = getattr(editor, "failures", [])[-1:] or [raised]
         if isinstance(error[0], InputError):
@@ -152,6 +157,15 @@ def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
     if name == "shift":
         return _fault_of_shape(part, (layers, 1, 1, width))
     return _fault_of_weights(part, model.params, "")
+
+
+def _fault_of_types(part: Any) -> str:
+    """Whether all arrays of a part but those of INDICES are of real numbers."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(part):
+        name, kind = jax.tree_util.keystr(path), np.result_type(leaf)
+        if name.rpartition(".")[2] not in INDICES and not jax.numpy.issubdtype(kind, jax.numpy.floating):
+            return f"has {name} of type {kind}; it should be of real numbers"
+    return ""
 
 
 def _fault_of_prefix(part: Any, model: LanguageModel) -> str:

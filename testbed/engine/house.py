@@ -1,18 +1,21 @@
-"""What a user's editor must leave as it is: this project's code, and the weights that it edits.
+"""What a user's editor must leave as it is: code, the weights that it edits, this process, files of the run.
 
-It works in this process, so it can change both. Looked at are all that modules of this project hold, their
-functions and classes, and a hash of the weights. Not looked at: NumPy, JAX and Python themselves, what lies
-inside objects, and files, which `testbed.run.watch` sees. See docs/attack.md.
+It works in this process, so it can change them all. Looked at are all that modules of this project hold,
+their functions and classes; the functions and classes of FOREIGN modules; a hash of the weights; JAX's flags,
+the working folder and the mask of new files; and files of the run, as far as `testbed.run.watch` sees them.
+Not looked at: other modules, and what lies inside objects. See docs/attack.md.
 """
 
 import hashlib
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -23,11 +26,18 @@ from testbed.engine.checks import errors_attributed_to
 from testbed.engine.identity import path_of, paths_of_reads
 from testbed.engine.methods import Method
 from testbed.own import OURS
-from testbed.run.watch import AT_IMPORT, is_of_user, watch_reads
+from testbed.run.runtime import numeric_flags
+from testbed.run.watch import AT_IMPORT, Touched, is_of_user, watch_files
+
+FOREIGN = (
+    "builtins", "math", "json", "hashlib", "random", "numpy", "numpy.linalg", "numpy.random", "jax",
+    "jax.lax", "jax.nn", "jax.numpy", "jax.random", "pyarrow", "pyarrow.compute", "pyarrow.parquet",
+)  # fmt: skip
+"""Modules of others that scores are made with."""
 
 
 class House:
-    """Code and weights as they were before an editor came.
+    """Code, weights and process as they were before an editor came.
 
     Args:
         editor: its name, for messages.
@@ -40,17 +50,26 @@ class House:
     def __init__(self, editor: str, params: Any) -> None:
         self.editor, self.params = editor, params
         self.objects = dict(_list_objects())
-        self.weights = hash_weights(params)
+        self.weights, self.process = hash_weights(params), describe_process()
         for name, thing in self.objects.items():
             if is_of_user(_file_of(thing)):
                 raise InputError(f"editor {editor} has put code of its own in the place of {name}")
 
     def check(self) -> None:
-        """Look again.
+        """Look again; the working folder and the mask of new files are put back.
 
         Raises:
             InputError: names what the editor has changed.
         """
+        process = describe_process()
+        os.chdir(self.process["the working folder"])
+        os.umask(self.process["the mask of new files"])
+        for name, value in self.process.items():
+            if process[name] != value:
+                raise InputError(
+                    f"editor {self.editor} has changed {name} from {value} to {process[name]}; its edits "
+                    "count for nothing"
+                )
         for name, thing in _list_objects():
             if self.objects.get(name, thing) is not thing:
                 raise InputError(f"editor {self.editor} has changed {name}; its edits count for nothing")
@@ -74,9 +93,24 @@ def hash_weights(params: Any) -> str:
     return seen.hexdigest()
 
 
+def describe_process() -> dict[str, Any]:
+    """What of a process changes the numbers or the places of files, by what it is called."""
+    mask = os.umask(0)
+    os.umask(mask)
+    flags = {f"the flag {name} of JAX": value for name, value in numeric_flags().items()}
+    return flags | {"the working folder": str(Path.cwd()), "the mask of new files": mask}
+
+
 def _list_objects() -> Iterator[tuple[str, Any]]:
-    """All that the loaded modules of this project hold, their functions' code and their classes' parts."""
+    """What the loaded modules of this project hold, their functions' code and their classes' parts.
+
+    Functions and classes of FOREIGN modules, too.
+    """
     for module_name, module in list(sys.modules.items()):
+        if module_name in FOREIGN:
+            for name, thing in list(vars(module).items()):
+                if callable(thing) and not name.startswith("_"):
+                    yield f"{module_name}.{name}", thing
         if module_name.partition(".")[0] not in OURS:
             continue
         for name, thing in list(vars(module).items()):
@@ -93,7 +127,9 @@ def _file_of(thing: Any) -> str:
     for name in ("__func__", "fget", "func", "__wrapped__"):
         thing = getattr(thing, name, thing) if not isinstance(thing, type) else thing
     code = getattr(thing, "__code__", thing)
-    return str(code.co_filename) if inspect.iscode(code) else "<none>"
+    file = str(code.co_filename) if inspect.iscode(code) else ""
+    # Cython's functions name a file of their package's source.
+    return file if Path(file).is_absolute() else "<none>"
 
 
 class Guest:
@@ -102,9 +138,10 @@ class Guest:
     Args:
         method: the editor, and who wrote it.
         model: that it edits.
+        run: the folder of the run.
     """
 
-    def __init__(self, method: Method, model: LanguageModel) -> None:
+    def __init__(self, method: Method, model: LanguageModel, run: Path) -> None:
         author = method.author or method.editor
         self.editor, self.path = method.editor, path_of(author)
         module = self.path.partition(":")[0]
@@ -112,7 +149,7 @@ class Guest:
         self.house = None if self.is_ours else House(self.path, model.params)
         self.known = {*map(str, paths_of_reads(self.path, getattr(author, "reads", ())).values())}
         self.known |= set(getattr(author, "reads", ()))
-        self.seen = set(AT_IMPORT.get(module, ()))
+        self.seen, self.run = set(AT_IMPORT.get(module, ())), run.absolute()
 
     @contextmanager
     def watch(self) -> Iterator[None]:
@@ -124,16 +161,36 @@ class Guest:
         if self.house is None:
             yield
             return
+        touched, leave, own = Touched(), os._exit, os.getpid()
+
+        def end(code: int) -> NoReturn:
+            """Ending this process at once would end the command without a word, as if all were well."""
+            if os.getpid() != own:
+                leave(code)
+            raise SystemExit(code)
+
         try:
-            with watch_reads() as seen:
+            os._exit = end  # type: ignore[assignment]
+            with watch_files() as touched:
                 yield
         except (InputError, OSError):
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             with errors_attributed_to(self.editor, "edit, or in asking the model it edited"):
                 raise error
-        self.seen |= seen
-        self.house.check()
+        finally:
+            os._exit = leave
+            self._refuse_changes(touched.changed)
+            self.house.check()
+        self.seen |= touched.read
+
+    def _refuse_changes(self, paths: set[str]) -> None:
+        for path in sorted(paths):
+            if Path(path).is_relative_to(self.run):
+                raise InputError(
+                    f"editor {self.path} has written or removed {path}, which belongs to the run; its edits "
+                    "count for nothing, and python -m testbed.verify says what is damaged"
+                )
 
     def describe_reads(self) -> list[str]:
         """What the editor reads and does not declare, in words."""

@@ -114,7 +114,7 @@ class Bench:
         sample, first = self.sample, np.arange(settings.batch)[None]
         requests = tell_method(questions.tokenizer, questions.cases, method)
         first_request = requests[""].of_edits(first)
-        guest, notes = Guest(method, questions.model), []
+        guest, notes = Guest(method, questions.model, self.run.folder), []
         with guest.watch():
             began = time.perf_counter()
             state = prepare_editor(method.editor, questions.model, sample)

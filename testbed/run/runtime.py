@@ -5,8 +5,10 @@ import logging
 import os
 import platform
 import re
+import sys
 import warnings
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import jax
@@ -53,12 +55,21 @@ def prepare_jax() -> None:
     What goes wrong in Orbax's threads, or in what a program calls back, is logged there and raised here; one
     of the two is enough. A cache that cannot be written only costs time.
     """
-    for library in ("absl", "jax._src.debugging", "jax._src.callback"):
+    for library in ("absl", "asyncio", "concurrent.futures", "jax._src.debugging", "jax._src.callback"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
+    # Orbax leaves such behind where it broke off.
+    warnings.filterwarnings("ignore", message="coroutine .* was never awaited")
+    sys.excepthook = _print_exception
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     jax.config.update("jax_compilation_cache_dir", str(base / "credence-testbed" / "xla"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """As Python does; but nothing of what TensorStore's threads report to Orbax where it broke off."""
+    if str(error) != "Event loop is closed":
+        sys.__excepthook__(kind, error, trace)
 
 
 def keep_freed_memory() -> None:

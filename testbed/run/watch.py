@@ -1,4 +1,4 @@
-"""What a user's code reads while it works: files that it opens, and variables of the environment.
+"""What a user's code touches while it works: files that it opens or removes, variables that it looks up.
 
 Whose code it is, the stack says: the nearest frame that is neither Python's own nor of an installed package.
 What C code opens by itself is not seen.
@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -17,21 +18,31 @@ from typing import Any
 HOME = Path(__file__).parents[2]
 PACKAGES = ("corpus", "bayes", "lm", "testbed")
 NO_DATA = {".py", ".pyc", ".so", ".pyi"}
-_watches: list[set[str]] = []
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+CHANGES = ("os.remove", "os.rename", "os.rmdir", "os.truncate", "os.link", "os.symlink")
+_watches: list["Touched"] = []
 AT_IMPORT: dict[str, set[str]] = {}
 """By module of a user's: what was read while it was imported."""
 
 
+@dataclass(eq=False)
+class Touched:
+    """What a user's code has read, paths and variables as $NAME, and the paths that it has changed."""
+
+    read: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+
+
 @contextmanager
-def watch_reads() -> Iterator[set[str]]:
-    """Yield the set of all that a user's code reads within: paths, and variables as $NAME."""
+def watch_files() -> Iterator[Touched]:
+    """Yield what a user's code touches within."""
     _listen()
-    seen: set[str] = set()
-    _watches.append(seen)
+    touched = Touched()
+    _watches.append(touched)
     try:
-        yield seen
+        yield touched
     finally:
-        _watches.remove(seen)
+        _watches.remove(touched)
 
 
 def is_of_user(file: str) -> bool:
@@ -47,26 +58,27 @@ def _listen() -> None:
 
     def look_up_heard(environment: Any, name: str) -> str:
         if _watches and environment is os.environ and _is_users(sys._getframe(1)):
-            _keep(f"${name}")
+            _keep("read", f"${name}")
         return look_up(environment, name)
 
     kind.__getitem__ = look_up_heard
 
 
 def _hear(event: str, arguments: tuple) -> None:
-    if event != "open" or not _watches or not isinstance(arguments[0], str | bytes):
+    if not _watches or not (event == "open" or event in CHANGES):
         return
-    if arguments[2] & (os.O_WRONLY | os.O_RDWR):
+    if not isinstance(arguments[0], str | bytes | os.PathLike):
         return
+    is_change = event != "open" or bool(arguments[2] & WRITES)
     path = Path(os.fsdecode(arguments[0])).absolute()
     is_system = path.parts[1:2] in (("proc",), ("sys",), ("dev",)) or path.suffix in NO_DATA
     if not is_system and _is_users(sys._getframe(1)):
-        _keep(str(path))
+        _keep("changed" if is_change else "read", str(path))
 
 
-def _keep(name: str) -> None:
-    for seen in _watches:
-        seen.add(name)
+def _keep(what: str, name: str) -> None:
+    for touched in _watches:
+        getattr(touched, what).add(name)
 
 
 def _is_users(frame: FrameType | None) -> bool:

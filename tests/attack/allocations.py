@@ -1,79 +1,182 @@
-"""A command in which one allocation of Python's fails, and the same command after it.
+"""Allocations of a command that fail, one at a time: what is said, and what the same command then makes.
 
-    python -m tests.attack.allocations COMMAND FOLDER NUMBER ...
+    python -m tests.attack.allocations FOLDER [COMMAND ...] [--most N] [--arrays]
 
-runs `testbed.COMMAND` in copies of FOLDER/x, in each with the NUMBERth allocation failing, then again. It
-prints for each: the number, the first exit code, the second, whether all files are then those of the run
-alone, and the last thing that was said. Python's allocations are those of its objects, the heads of NumPy's
-arrays among them; not the arrays' numbers, nor what other libraries take from the system.
+Counted are Python's own (raw, memory, objects), or with --arrays those of the numbers of NumPy's arrays in
+the main thread; not what other libraries take from the system. At most N of a command are made to fail,
+spread evenly. Each runs in a process that was forked from one in which libraries are loaded and JAX has not
+begun; commands and starts are those of trials.py. What came of each stands in FOLDER/COMMAND.KIND.jsonl, and
+the same command line goes on behind it.
 """
 
-import io
+import ctypes
+import json
 import os
-import shutil
+import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from importlib import import_module
+import traceback
+from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.runs import WORLD, at
+import numpy as np
 
-OPTIONS = {"corpus": WORLD}
+from tests.attack.every_call import parse_words, state_of
 
-
-def files_of(run):
-    """But for locks, which say which process had them."""
-    return {
-        str(p.relative_to(run)): p.read_bytes()
-        for p in run.rglob("*")
-        if p.is_file() and ".locks" not in p.parts
-    }
+HERE = Path(__file__).parent
+SET_HANDLER = 304
+"""The place of `PyDataMem_SetHandler` in NumPy's table of functions."""
+FIRST = 50
+"""Those before it are made by what counts them."""
 
 
-def fail_allocation(command, words, number, said):
-    """The exit code of a child in which one allocation fails; negative for a signal."""
-    import _testcapi
+def load_library(folder):
+    library = folder / "allocations.so"
+    if not library.exists():
+        source = HERE / "allocations.c"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    return ctypes.PyDLL(str(library))
 
+
+@contextmanager
+def failing_allocation(library, number, arrays):
+    """Within it one allocation fails; yields a list that has their count behind it."""
+    counted, begin = [], library.begin_arrays if arrays else library.begin_python
+    if arrays:
+        begin.restype, python = ctypes.c_void_p, ctypes.pythonapi
+        python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+        python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        python.PyCapsule_New.restype = ctypes.py_object
+        python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        table = python.PyCapsule_GetPointer(np._core._multiarray_umath._ARRAY_API, None)
+        address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[SET_HANDLER]
+        set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
+        before = set_handler(python.PyCapsule_New(begin(ctypes.c_long(number)), b"mem_handler", None))
+    else:
+        begin(ctypes.c_long(number))
+    try:
+        yield counted
+    finally:
+        end = library.end_arrays if arrays else library.end_python
+        end.restype = ctypes.c_long
+        counted.append(end())
+        if arrays:
+            set_handler(before)
+
+
+def in_child(function, said):
+    """What a function returns that JSON can hold, run in a fork, with all that is said written to a file.
+
+    None where the process ended otherwise.
+    """
+    reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
-        code = 1
-        file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
         try:
-            _testcapi.set_nomemory(number, number + 1)
-            code = command.main(words)
-        finally:
-            _testcapi.remove_mem_hooks()
+            file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            result = json.dumps(function())
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            with os.fdopen(writing, "w") as pipe:
+                pipe.write(result)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        result = pipe.read()
+    os.waitpid(pid, 0)
+    return json.loads(result) if result else None
 
 
-def main(name, folder, *numbers):
-    command, folder = import_module(f"testbed.{name}"), Path(folder)
-    words, runs = [*at(folder / "runs"), *OPTIONS.get(name, [])], folder / "runs"
+def work(trial, most, arrays, results, library):
+    """Fail allocations of a command that were not tried before; how many are wrong."""
+    said = trial.place.parent / "said"
 
-    def run_again():
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            return command.main(words)
+    def run(number, fails):
+        def run_command():
+            if not fails:
+                return [trial.main(trial.words), 0, ""]
+            with failing_allocation(library, number, arrays) as counted:
+                try:
+                    code = trial.main(trial.words)
+                except BaseException as error:
+                    code = f"{type(error).__name__}"
+                    library.end_python()
+                    traceback.print_exc()
+            return [code, counted[0], ""]
 
-    def fresh():
-        shutil.rmtree(runs, ignore_errors=True)
-        runs.mkdir()
-        if (folder / "x").exists():
-            shutil.copytree(folder / "x", runs / "x")
+        return in_child(run_command, said) or ["died", 0, ""]
 
-    fresh()
-    assert run_again() == 0
-    whole = files_of(runs / "x")
-    for number in map(int, numbers):
-        fresh()
-        first = fail_allocation(command, words, number, folder / "said")
-        lines = (folder / "said").read_text(encoding="utf-8").strip().splitlines() or [""]
-        print(number, first, run_again(), files_of(runs / "x") == whole, lines[-1], sep="\t", flush=True)
+    def find_outcome():
+        return in_child(lambda: repr(trial.outcome(trial.place)), said.with_name("outcome"))
+
+    trial.prepare()
+    code, count, _ = run(0, True)
+    assert code == 0, said.read_text()
+    whole, resumed = find_outcome(), set()
+    done = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    tried = {one["number"]: one for one in done}
+    for number in (FIRST + i * count // most for i in range(most)):
+        if number in tried:
+            continue
+        trial.prepare()
+        code, _, _ = run(number, True)
+        text = said.read_text(encoding="utf-8").strip()
+        wrong = [] if code in (0, 2) else [f"ended with {code}"]
+        last = (text.splitlines() or [""])[-1]
+        if code == 2 and not (last.startswith("error: ") and "Traceback" not in text):
+            wrong.append("more or less than one message")
+        if code == 0 and find_outcome() != whole:
+            wrong.append("ended well and made something else")
+        left = state_of(trial.place)
+        if left not in resumed and not (trial.name == "example" and find_outcome() == whole):
+            again = run(0, False)[0]
+            if again != 0:
+                wrong.append(f"the same command then ended with {again}: {said.read_text()[-300:]}")
+            elif find_outcome() != whole:
+                wrong.append("the same command then made something else")
+            else:
+                resumed.add(left)
+        one = {"number": number, "code": str(code), "said": text[-600:] if wrong else last, "wrong": wrong}
+        tried[number] = one
+        with results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
+        if wrong:
+            print(trial.name, json.dumps(one), flush=True)
+    came = Counter(one["code"] for one in tried.values())
+    wrong = sum(bool(one["wrong"]) for one in tried.values())
+    print(
+        f"{trial.name}: {count:,} allocations{' of arrays' if arrays else ''}, {len(tried)} made to fail: "
+        f"{came['2']} refused, {came['0']} whole all the same, {wrong} wrong",
+        flush=True,
+    )
+    return wrong
+
+
+def main():
+    # What takes long to be loaded is there before the first fork.
+    import flax.nnx  # noqa: F401
+    import matplotlib.figure  # noqa: F401
+    import optax  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    from orbax.checkpoint import v1  # noqa: F401
+
+    from tests.attack.trials import list_trials
+
+    folder, names, most, flags = parse_words(sys.argv[1:])
+    folder.mkdir(parents=True, exist_ok=True)
+    library, arrays, wrong = load_library(folder), "--arrays" in flags, 0
+    for trial in list_trials(folder, names, apart=True):
+        kind = "arrays" if arrays else "allocations"
+        results = folder / f"{trial.name.replace(' ', '-')}.{kind}.jsonl"
+        wrong += work(trial, min(most, 1000), arrays, results, library)
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

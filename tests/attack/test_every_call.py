@@ -1,110 +1,65 @@
-"""A disk that fails at any call of any command: one message, code 2, and the same command makes all the same.
+"""A disk that fails at any call of any command, and any allocation: one message, and nothing is lost.
 
-    python -m pytest -m slow -s tests/attack/test_every_call.py     (CALLS=1000000 for every call)
+    CALLS=1000000 ALLOCATIONS=100 python -m pytest -m slow -s tests/attack/test_every_call.py
 
-prints how many calls there are, how many of them were made to fail, spread evenly, and what came of it.
+prints how many calls and allocations there are, how many were made to fail, and what came of it.
 """
 
-import errno
 import os
 import shutil
-from collections import Counter
+import subprocess
+import sys
 
 import pytest
 
-from corpus.files import CHECKSUMS
-from testbed import corpus, edit, export, report, train, tune, verify
-from testbed.run.runs import Run
-from tests.attack.disk import failing_disk
-from tests.edited import tables
-from tests.runs import EDITS, RECIPE, WORLD, assert_same_training, at, copied
+from tests.attack.every_call import choose_calls
+from tests.runs import ROOT
 
-CALLS = int(os.environ.get("CALLS", "12"))
-SEARCH = [*EDITS, "--trials", "2"]
-ERRORS = (errno.EIO, errno.ENOSPC)
+CALLS, ALLOCATIONS = os.environ.get("CALLS", "6"), os.environ.get("ALLOCATIONS", "3")
+needs_compiler = pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("cc"), reason="needs Linux and a C compiler"
+)
 
 
-def folders(*names):
-    def same(runs, whole):
-        for name in names:
-            assert files_of(runs / "x" / name) == files_of(whole / "x" / name), name
-
-    return same
+def run(name, *words):
+    command = [sys.executable, "-m", f"tests.attack.{name}", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
-def files_of(folder):
-    """What lies there but for what a killed attempt left aside."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    }
+def test_every_call_that_writes_is_chosen_and_one_of_those_that_are_alike():
+    calls = {1: ("open", True, "/a"), 2: ("write", True, "/a"), 3: ("write", True, "/a")}
+    calls |= {4: ("read", False, "/a"), 5: ("read", False, "/a"), 6: ("remove", False, "/a")}
+    chosen = choose_calls(calls, False, 1000)
+    assert {1, 2, 3, 6} < set(chosen)
+    assert len(chosen) == 5
+    assert choose_calls(calls, True, 1000) == [1, 2, 3, 6]
+    assert len(choose_calls(calls, False, 2)) == 2
 
 
-def same_edits(runs, whole):
-    [mine], [theirs] = (list(Run(at, "x").edits.glob("hase/*/" + CHECKSUMS)) for at in (runs, whole))
-    for (name, table), (other_name, other) in zip(
-        tables(mine.parent).items(), tables(theirs.parent).items(), strict=True
-    ):
-        assert name == other_name
-        assert table.equals(other), name
-
-
-COMMANDS = {
-    "corpus": (corpus, WORLD, None, folders("world", "corpus")),
-    "train": (train, RECIPE, "built", assert_same_training),
-    "edit": (edit, EDITS, "trained", same_edits),
-    "tune": (tune, SEARCH, "trained", folders("tuned")),
-    "report": (report, [], "finished", folders("report")),
-    "export": (export, [], "trained", folders("huggingface")),
-    "verify": (verify, [], "finished", folders(".")),
-}
-
-
-def spread(count, most):
-    """At most so many numbers from 1 to `count`, evenly."""
-    return sorted({1 + round(i * (count - 1) / max(most - 1, 1)) for i in range(min(most, count))})
+@needs_compiler
+def test_a_call_that_fails_is_found_by_its_number(tmp_path):
+    """The oracle: an example is written by a few calls; whichever fails, half a file is never left."""
+    code, out = run("every_call", str(tmp_path), "example")
+    assert code == 0, out
+    assert "made to fail" in out
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_failure_at_any_call_ends_in_a_message_and_loses_nothing(
-    name, request, tmp_path, capsys, monkeypatch
-):
-    command, options, start, same = COMMANDS[name]
-    monkeypatch.setenv("COLUMNS", "500")
-
-    def fresh(place):
-        shutil.rmtree(tmp_path / place, ignore_errors=True)
-        (tmp_path / place).mkdir()
-        if start:
-            copied(request.getfixturevalue(start), tmp_path / place)
-        return tmp_path / place
-
-    # In the same place, since some files say where the run is.
-    runs, whole = fresh("runs"), tmp_path / "whole"
-    with failing_disk(runs) as disk:
-        assert command.main([*at(runs), *options]) == 0
-    runs.rename(whole)
-    calls = len(disk.calls)
-    assert calls > 10
-    came = Counter()
-    for i, number in enumerate(spread(calls, CALLS)):
-        runs, error = fresh("runs"), ERRORS[i % len(ERRORS)]
-        capsys.readouterr()
-        with failing_disk(runs, number, error) as disk:
-            code = command.main([*at(runs), *options])
-        where = disk.calls[number - 1] if len(disk.calls) >= number else "not reached"
-        said = capsys.readouterr().err
-        assert code in (0, 2), (where, said)
-        if code == 2:
-            assert said.startswith("error: "), (where, said)
-            assert said.count("\n") == 1, (where, said)
-            assert "Traceback" not in said
-        came["refused" if code else "done all the same"] += 1
-        assert command.main([*at(runs), *options]) == 0, (where, capsys.readouterr().err)
-        same(runs, whole)
-        assert not list((runs / "x").rglob("*.partial")), where
+@needs_compiler
+@pytest.mark.parametrize("how", [[], ["--lasting"]], ids=["once", "full"])
+def test_a_failure_at_any_call_ends_in_a_message_and_loses_nothing(how, tmp_path, capsys):
+    code, out = run("every_call", str(tmp_path), "--most", CALLS, *how)
     with capsys.disabled():
-        print(f"\n{name}: {calls} calls, {sum(came.values())} failed in turn: {dict(came)}")
+        print(f"\n{out}")
+    assert code == 0, out
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("how", [[], ["--arrays"]], ids=["python", "arrays"])
+def test_an_allocation_that_fails_ends_in_a_message_and_loses_nothing(how, tmp_path, capsys):
+    code, out = run("allocations", str(tmp_path), "--most", ALLOCATIONS, *how)
+    with capsys.disabled():
+        print(f"\n{out}")
+    assert code == 0, out

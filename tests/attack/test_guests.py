@@ -2,6 +2,8 @@
 
 import json
 
+import jax
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,7 +26,27 @@ SCORER = "import testbed.engine.records as r; r.is_written = lambda *_: True"
 CONSTANT = "import testbed.engine.plan as p; p.COPIES = 7"
 DONATED = "jax.jit(lambda x: x + 1, donate_argnums=0)(model.params['embedding'])"
 POINTER = "import ctypes; x = model.params['embedding']; ctypes.memset(x.unsafe_buffer_pointer(), 0, 400)"
+X64 = 'jax.config.update("jax_enable_x64", True)'
+PRECISION = 'jax.config.update("jax_default_matmul_precision", "bfloat16")'
+MOVES = 'import os; os.makedirs("elsewhere", exist_ok=True); os.chdir("elsewhere")'
+WRITES = 'from pathlib import Path; Path("x/world/names.json").write_text("{}", encoding="utf-8")'
+FACTORS = 'f = noise(model, key); return {"down": f._replace(a=f.a.astype(KIND))}, DONE'
 REFUSED = {
+    "Doubles": ({"prepare": X64}, "has changed the flag x64 of JAX from False to True"),
+    "Rounds": ({"prepare": PRECISION}, "has changed the flag precision of JAX from None to bfloat16"),
+    "Moves": ({"prepare": MOVES}, "has changed the working folder"),
+    "Masks": ({"prepare": "import os; os.umask(0o777)"}, "has changed the mask of new files"),
+    "Writes": ({"prepare": WRITES}, "has written or removed"),
+    "PatchesNumPy": ({"prepare": "import numpy as np; np.exp = np.log"}, "has changed numpy.exp"),
+    "PatchesJax": ({"prepare": "jnp.log = jnp.exp"}, "has changed jax.numpy.log"),
+    "Quits": ({"prepare": "import os; os._exit(0)"}, "SystemExit: 0"),
+    "Generates": ({"prepare": "raise GeneratorExit"}, "in prepare: GeneratorExit"),
+    "Complex": ({"edit": FACTORS.replace("KIND", "complex")}, "has .a of type complex64"),
+    "Truths": ({"edit": FACTORS.replace("KIND", "bool")}, "has .a of type bool"),
+    "ComplexLoss": (
+        {"edit": 'return {"down": noise(model, key)}, DONE._replace(loss=jnp.zeros(1, complex))'},
+        "info.loss is of type complex64; give real numbers",
+    ),
     "Patches": ({"prepare": SCORER}, "has changed testbed.engine.records.is_written"),
     "Tunes": ({"prepare": CONSTANT}, "has changed testbed.engine.plan.COPIES"),
     "Donates": ({"prepare": DONATED}, "has changed or given away the model's own weights"),
@@ -65,9 +87,11 @@ def house():
     """What an editor of these tests has changed is put back."""
     from testbed.engine import plan, records
 
-    kept = records.is_written, plan.COPIES
+    kept = records.is_written, plan.COPIES, np.exp, jax.numpy.log
     yield
-    records.is_written, plan.COPIES = kept
+    records.is_written, plan.COPIES, np.exp, jax.numpy.log = kept
+    jax.config.update("jax_enable_x64", False)
+    jax.config.update("jax_default_matmul_precision", None)
 
 
 @pytest.mark.usefixtures("house")
