@@ -19,7 +19,7 @@ from experiments.command import launch_module
 from experiments.record import RECORDS
 from experiments.tidy import FIGURES, read_figures
 from testbed.console import say
-from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.evaluations.hase.metrics import FOLLOWS, KEPT
 from testbed.pages.charts import interval_halves, picture_style, save_figure
 from testbed.pages.inks import AGENT, GRID, LATER, MODEL, QUIET
 from testbed.scores.statistics import Estimate
@@ -58,11 +58,19 @@ def read_estimates(record: str) -> dict[tuple[str, ...], Estimate]:
     }
 
 
+def read_demo_worlds() -> dict[tuple[str, ...], Estimate]:
+    """The estimates of ten worlds by editor, subset, reader and today's name of the figure."""
+    old = {OLD_FOLLOWS: FOLLOWS, "answer others": KEPT}
+    before = read_estimates("2026-11-25-demo-worlds")
+    renamed = {(*labels, old.get(figure, figure)): one for (*labels, figure), one in before.items()}
+    return renamed | read_estimates("2026-11-25-demo-worlds-3")
+
+
 def chart_harm() -> Chart:
     """What editors update, and what is left of other subjects' facts, over ten worlds."""
-    found = read_estimates("2026-11-25-demo-worlds")
-    editors = ("lora-down", "rome", "full-early", "embeddings", "count-based", "self-bayes")
-    series = {"dependent facts updated": OLD_FOLLOWS, "others' facts kept": "answer others"}
+    found = read_demo_worlds()
+    editors = ("lora-down", "rome", "full-early", "embeddings", "count-based", "keyed")
+    series = {"dependent facts updated": FOLLOWS, "others' facts kept": KEPT}
     rows = {
         name: {words: found[name, "contradicts the truth", name, figure] for words, figure in series.items()}
         for name in editors
@@ -72,12 +80,12 @@ def chart_harm() -> Chart:
 
 def chart_support() -> Chart:
     """Dependent facts updated, by how many subjects have the new object, over ten worlds."""
-    found = read_estimates("2026-11-25-demo-worlds")
+    found = read_demo_worlds()
     bins = {"nobody": "0", "one": "1", "2 to 4": "2-4", "5 to 19": "5-19", "20 or more": "20+"}
     rows = {
         words: {
-            name: found[name, f"support {key}", name, OLD_FOLLOWS]
-            for name in ("self-bayes", "count-based", "embeddings", "lora-down")
+            name: found[name, f"support {key}", name, FOLLOWS]
+            for name in ("keyed", "count-based", "embeddings", "lora-down")
         }
         for words, key in bins.items()
     }
