@@ -18,8 +18,9 @@ from scipy.optimize import brentq
 from scipy.special import logit, logsumexp
 
 from bayes.enumeration import log_beliefs
-from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, Exactness
 from bayes.known import KnownEvidence, read_evidence
+from bayes.request import EditRequest, RequestKind
 from bayes.statements import refuse_retraction, statement_ratios
 from corpus.config import ExactConfig
 from corpus.errors import InputError

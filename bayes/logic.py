@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from bayes.exact import ExactAgent
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence
 

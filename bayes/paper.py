@@ -29,7 +29,8 @@ from bayes.counts import (
     observation_counts,
     stack_rows,
 )
-from bayes.interface import DEFAULT_TARGET, Belief, Distribution, EditRequest, Exactness, RequestKind
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, Exactness
+from bayes.request import EditRequest, RequestKind
 from bayes.tables import Tables, fill_tables
 from corpus.compiled import choose_kernels
 from corpus.errors import InputError

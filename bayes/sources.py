@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import betaln, roots_jacobi
 
 from bayes.exact import ExactAgent
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.text.language import Atom
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logit, logsumexp
 
-from bayes.interface import EditRequest
 from bayes.known import KnownEvidence
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.likelihood import log_ratios, source_strength
 from corpus.text.language import Kind

@@ -17,7 +17,8 @@ from testbed.run.settings import Learned, RequestName
 from testbed.run_parts import RunParts, show_answers
 
 if TYPE_CHECKING:
-    from bayes.interface import Agent, EditRequest
+    from bayes.interface import Agent
+    from bayes.request import EditRequest
     from lm.delta import Delta
     from lm.language_model import LanguageModel
     from testbed.engine.witness import Answerer

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.interface import EditRequest, RequestKind
+from bayes.request import EditRequest, RequestKind
 from corpus.text.language import Sentence
 from testbed.run.settings import Learned
 

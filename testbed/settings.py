@@ -253,8 +253,7 @@ class ExportSettings(DoorSettings):
     """Which model to write for Hugging Face's libraries, and where; or cases, or gold."""
 
     folder: Path | None = None
-    """Folder to write. By default in the run's folder: huggingface, or door with --cases, or gold with
-    --gold."""
+    """Folder to write. By default in the run's folder: huggingface; door for cases; gold for gold."""
     with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
     """Add cases, text and door.py, with which an editor elsewhere answers the questions (docs/pytorch.md)."""
     gold: bool = False

@@ -7,8 +7,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bayes.counts import observation_counts
-from bayes.interface import Distribution, EditRequest
+from bayes.interface import Distribution
 from bayes.paper import Evidence, evidence_from, fit_paper
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from experiments.benchmarks.naive import DenseAgent, evidence
 from tests.worlds import make_world

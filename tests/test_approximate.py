@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayes.approximate import fit_approximately
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed import ask, edit

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import CoupledWorld, ExactConfig, WorldConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.text.documents import DocumentKind, load_documents

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from testbed import export, score
 from testbed.engine.door_cases import describe_cases, write_cases

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayes.interface import EditRequest
 from bayes.paper import Evidence, fit_paper
+from bayes.request import EditRequest
 from corpus.graph import NO_UPSTREAM
 
 GOLDEN = Path(__file__).parents[2] / "shared" / "golden" / "paper_agent.json"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import DocumentConfig
 from corpus.generative import generative_model
 from corpus.graph import build_graph

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from bayes import kernels
 from bayes.exact import fit_exact
-from bayes.interface import Distribution, EditRequest
+from bayes.interface import Distribution
 from bayes.paper import evidence_from, fit_paper
+from bayes.request import EditRequest
 from corpus.compiled import compile_kernel
 from corpus.config import ExactConfig
 from corpus.errors import InputError

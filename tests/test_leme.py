@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.text.language import Kind
 from corpus.text.reading import Reader

@@ -6,7 +6,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact

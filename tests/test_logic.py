@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
 from bayes.logic import (
     conditional_probability,
     conjunction_probability,
     disjunction_probability,
     sentence_probabilities,
 )
+from bayes.request import EditRequest
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence

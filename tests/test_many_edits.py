@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from experiments.studies.edit_sequences import (
     CREDENCE,
     ModelAnswers,

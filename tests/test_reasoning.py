@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import ExactConfig
 from corpus.text.language import Kind
 from lm.editors.self_bayes.reasoning import (

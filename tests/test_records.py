@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.text.language import Atom, Kind, Sentence
 from lm.editors.interface import Info
 from testbed.engine.questions import ModelAnswers

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from bayes.sources import (
     Reliability,
     Saying,

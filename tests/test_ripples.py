@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
 from bayes.paper import Evidence, fit_paper
+from bayes.request import EditRequest
 from corpus.config import ChainWorld, ExactConfig
 from corpus.exact import NEVER, draw_world, sample_exact
 from corpus.seeds import generator

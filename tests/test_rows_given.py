@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
 from bayes.known import DrawnState
+from bayes.request import EditRequest
 from corpus.config import ExactConfig, PeopleWorld, TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact

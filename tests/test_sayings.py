@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import testbed
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.text.tokenizer import BOS, SEP
 from lm.editors.fitting import answer_nats, request_states

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
 from bayes.paper import Evidence, evidence_from
+from bayes.request import EditRequest
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind

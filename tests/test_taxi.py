@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.seeds import generator

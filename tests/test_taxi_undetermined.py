@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest, Exactness
+from bayes.interface import Exactness
+from bayes.request import EditRequest
 from corpus.config import ExactConfig, TaxonomyWorld, WorldConfig
 from corpus.resolution import doubt_of_statements
 from corpus.text.language import Kind

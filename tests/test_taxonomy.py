@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.config import DocumentConfig, ExactConfig, TaxonomyWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, draw_world, sample_exact

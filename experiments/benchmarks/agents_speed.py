@@ -21,8 +21,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayes.exact import ExactAgent, fit_exact
-from bayes.interface import EditRequest, RequestKind
 from bayes.paper import evidence_from
+from bayes.request import EditRequest, RequestKind
 from corpus.config import ExactConfig
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph

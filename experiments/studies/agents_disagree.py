@@ -22,7 +22,8 @@ from typing import Literal, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.config import BuiltinWorld
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module

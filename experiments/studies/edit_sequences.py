@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.seeds import generator, integer
 from lm.delta import Delta, add_to_carry, empty_carry
 from lm.editors.fitting import answer_nats, request_loss, request_states

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.arrays import load_arrays, save_arrays
 from corpus.files import staged_file
 from experiments import stages

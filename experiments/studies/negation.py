@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayes.exact import ExactAgent
-from bayes.interface import EditRequest, StatementForm
+from bayes.request import EditRequest, StatementForm
 from corpus.config import ExactConfig, WorldConfig
 from corpus.files import read_json, write_json
 from corpus.seeds import generator, integer

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module

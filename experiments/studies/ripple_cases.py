@@ -14,7 +14,7 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
-from bayes.interface import RequestKind
+from bayes.request import RequestKind
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from testbed.evaluations import kit
 from testbed.run.strata import StatementIndex

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from bayes.interface import Agent, EditRequest, RequestKind
+from bayes.interface import Agent
+from bayes.request import EditRequest, RequestKind
 from corpus.errors import InputError
 
 

@@ -12,7 +12,7 @@ never s r = o                           whatever said so is withdrawn
 
 import re
 
-from bayes.interface import EditRequest, StatementForm
+from bayes.request import EditRequest, StatementForm
 from corpus.errors import InputError
 from corpus.text.language import Kind
 from testbed.engine.witness import read_edit

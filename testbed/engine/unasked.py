@@ -9,7 +9,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.seeds import generator
 from lm.language_model import LanguageModel
 from testbed.engine.questions import Questions, option_log_probabilities

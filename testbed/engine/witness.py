@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import jax
 import numpy as np
 
-from bayes.interface import Agent, EditRequest, RequestKind
+from bayes.interface import Agent
+from bayes.request import EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array

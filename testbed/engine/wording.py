@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.interface import EditRequest
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS, PAD, SEP, Tokenizer

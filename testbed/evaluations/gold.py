@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from bayes import kernels
-from bayes.interface import Agent, Belief, EditRequest
+from bayes.interface import Agent, Belief
+from bayes.request import EditRequest
 from corpus.compiled import choose_kernels
 from corpus.graph import KnowledgeGraph
 from corpus.text.language import Atom

@@ -1,6 +1,7 @@
 """What the author of an evaluation needs, in one place (see experiments/examples/my_evaluation.py)."""
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.engine.results import Results

@@ -34,7 +34,8 @@ from testbed.run.agents import agent_named
 from testbed.run.settings import NO_RESULT
 
 if TYPE_CHECKING:
-    from bayes.interface import Agent, EditRequest
+    from bayes.interface import Agent
+    from bayes.request import EditRequest
     from testbed.protocol import Case
     from testbed.run.world import World
     from testbed.settings import EditSettings

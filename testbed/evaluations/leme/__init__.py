@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from testbed.evaluations.interface import Evaluation
 
 if TYPE_CHECKING:
-    from bayes.interface import RequestKind
+    from bayes.request import RequestKind
     from testbed.engine.results import Results
     from testbed.scores.readers import Reader
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayes.interface import Agent, RequestKind
+from bayes.interface import Agent
+from bayes.request import RequestKind
 from corpus.errors import InputError
 from corpus.graph import NO_LINK
 from corpus.seeds import generator

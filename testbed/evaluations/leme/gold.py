@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bayes.exact import ExactAgent
-from bayes.interface import Agent, EditRequest, RequestKind
+from bayes.interface import Agent
+from bayes.request import EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.text.language import Atom, Kind, Sentence
 from testbed.evaluations.gold import Asker, Gold, Pair, ask_beliefs

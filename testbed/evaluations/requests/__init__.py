@@ -11,7 +11,7 @@ no JAX.
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from bayes.interface import StatementForm
+from bayes.request import StatementForm
 from testbed.evaluations.interface import Evaluation
 from testbed.run.settings import Learned
 

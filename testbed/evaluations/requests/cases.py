@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bayes.exact import ExactAgent
-from bayes.interface import Agent, EditRequest, StatementForm
+from bayes.interface import Agent
+from bayes.request import EditRequest, StatementForm
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, ExactModel
 from corpus.seeds import generator

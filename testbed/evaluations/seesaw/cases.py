@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Phrasing

@@ -9,16 +9,14 @@ and no JAX.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from bayes.request import RequestKind
 from testbed.evaluations.held_out import HELD_OUT_FACETS
 from testbed.evaluations.interface import Evaluation
 
-if TYPE_CHECKING:
-    from bayes.interface import RequestKind
-
 EDIT, PROPERTY, REVERSE, UNSHARED, OTHER_FACT = "edit", "property", "reverse", "absent", "other"
-INTERPRETATIONS: "tuple[RequestKind, ...]" = ("do", "correction")
+INTERPRETATIONS: tuple[RequestKind, ...] = ("do", "correction")
 """What the request is to the agent. Under `do` the category is changed and its properties are drawn again,
 which is what TAXI's labels say; a correction keeps what was stated of the subject."""
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bayes.interface import Agent, EditRequest
+from bayes.interface import Agent
+from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Atom
