@@ -163,6 +163,13 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     assert capsys.readouterr().out.count("has these edits already") == len(TINY) * len(EDITORS)
 
 
+@pytest.mark.parametrize("changing", [False, True])
+def test_edits_of_structures_may_all_change_something(changing):
+    edits = structures.Settings(changing=changing, editors=("keyed",)).edits
+    assert edits.changing is changing
+    assert revision.edit_settings(edits, TINY[0], "keyed").chosen_evaluation.changing is changing
+
+
 def test_a_bar_is_cleared_by_numbers_alone():
     def estimate(follows: float, false: float, skill: float) -> dict[str, Estimate]:
         values = {FOLLOWS: follows, structures.FALSE: false, SKILL: skill}

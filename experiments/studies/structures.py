@@ -5,6 +5,7 @@ Commands:
     python -m experiments.structures
     python -m experiments.structures --structures 'published, three causes' 'fact, five levels'
     python -m experiments.structures --editors keyed 'keyed, tuned counting'
+    python -m experiments.structures --structures 'fact, base' --editors keyed --changing
 
 The factors: how many levels a chain has; how many causes an effect has; how much commoner common objects are;
 how many words names have, which share them; how many relations there are; which sentences with labels are
@@ -121,6 +122,8 @@ class Settings(StagedSettings):
     """By the names of `experiments.revision`; the first is held to the bar of the last."""
     cases: int = 60
     """Edits by each editor in each world."""
+    changing: bool = False
+    """Only edits that should change a consequence, of which there are few where facts persist."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,7 +140,9 @@ class Settings(StagedSettings):
     @property
     def edits(self) -> revision.Settings:
         """The same, as `experiments.revision` is asked."""
-        return revision.Settings(runs=self.runs, editors=self.editors, cases=self.cases)
+        return revision.Settings(
+            runs=self.runs, editors=self.editors, cases=self.cases, changing=self.changing
+        )
 
 
 def run_study(settings: Settings) -> None:
