@@ -29,13 +29,16 @@ def test_a_lesson_is_learned_whole_or_where_it_is_in_doubt():
     world = make_world()
     graph = world.graph
     atom = Atom(int(graph.subject[0]), int(graph.relation[0]), int(graph.object[0]))
+    aside = np.column_stack([graph.subject, graph.relation, graph.object])
+    aside = aside[aside[:, 2] != atom.object]
     for lesson in LESSONS.values():
-        context, learned = _word_lesson(world, atom, lesson)
+        context, learned = _word_lesson(world, atom, lesson, aside)
         assert len(context) == 1 if lesson.learned == "sentence" else len(learned) == 2
         label = {"false": Word.FALSE, "true": Word.TRUE, "denial": Word.TRUE}.get(lesson.forms[-1])
         last = world.tokenizer.entity(atom.object)[-1] if label is None else world.tokenizer.word(label)
         assert learned.tolist()[-2:] == [last, SEP]
         assert [*context, *learned].count(world.tokenizer.entity(atom.object)[-1]) == len(lesson.forms)
+        assert [*learned].count(SEP) == (len(lesson.forms) + lesson.between if len(context) == 1 else 1)
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,17 @@
 Command:
     python -m experiments.negation
 
-Small worlds of kind `exact`, whose models learn labels: half of the claims in their corpora are false. Each
-edit tells one thing about a fact that others depend on: that it is so, that it is true, that it is false,
-that it is not so; of an object that the fact has not, and of the one that it has. Editors that learn by
-gradient learn every token of it, or only what is in doubt: the object, the label. Beside them stands the
-exact agent, which reads as many such sentences as bring it to .95 where they assert. Settings are the demo's,
-not tuned. Some minutes a world; with `--minutes` it leaves, and goes on from there.
+Worlds of the preset `requests`, those of `experiments.requests`, whose models learn labels: half of the
+claims in their corpora are false. Each edit tells one thing about a fact that others depend on: that it is
+so, that it is true, that it is false, that it is not so; of an object that the fact has not, and of the one
+that it has; with the claim before its label or behind it, near or far, once or three times. Editors that
+learn by gradient learn every token of it, or only what is in doubt: the object, the label. Beside them stands
+the exact agent, which reads as many such sentences as bring it to .95 where they assert. Settings are the
+demo's, not tuned. Some minutes a world; with `--minutes` it leaves, and goes on from there.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,6 @@ import numpy as np
 
 from bayes.exact import ExactAgent
 from bayes.request import EditRequest, StatementForm
-from corpus.config import ExactConfig, WorldConfig
 from corpus.files import read_json, write_json
 from corpus.seeds import generator, integer
 from corpus.text.language import Atom, Kind, Sentence
@@ -31,7 +31,7 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
-from lm.config import TrainConfig
+from experiments.studies.requests import FIRST_SEED, run_of, world_stages
 from lm.delta import Delta
 from lm.editors.fitting import answer_nats, request_states
 from lm.editors.interface import Request, edit_batch
@@ -39,7 +39,7 @@ from lm.language_model import LanguageModel
 from testbed.engine.checks import prepare_editor
 from testbed.engine.tuning import method_named
 from testbed.engine.wording import Wording, pack_wordings, sentences_of, word_sentences
-from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.presets import EDIT
 from testbed.run.agents import exact_agent, paper_agent
 from testbed.run.model import corpus_sample, load_model
 from testbed.run.runs import Run
@@ -51,7 +51,8 @@ from testbed.scores.tables import Cell, Table
 
 EDITORS = ("full", "lora-down", "ft-constrained")
 CREDENCE = 0.95
-FIRST_SEED = 901
+DISTANCE = 3
+"""Statements about others that may stand between a claim and its label."""
 BYSTANDERS = 8
 """Facts of other subjects that are asked about after each edit."""
 CLAIMS = ("false", "true")
@@ -74,10 +75,15 @@ COLUMNS = (
 
 
 class Lesson(NamedTuple):
-    """What an editor is told: sentences in their order, and what of them it learns."""
+    """What an editor is told: sentences in their order, and what of them it learns.
+
+    Attributes:
+        between: statements about others that stand behind the first sentence.
+    """
 
     forms: tuple[StatementForm, ...]
     learned: Learned
+    between: int = 0
 
 
 LESSONS = {
@@ -87,6 +93,8 @@ LESSONS = {
     '"not S" is true': Lesson(("denial",), "sentence"),
     'S. "S" is false': Lesson(("assertion", "false"), "sentence"),
     '"S" is false. S': Lesson(("false", "assertion"), "sentence"),
+    'S. Three others. "S" is false': Lesson(("assertion", "false"), "sentence", DISTANCE),
+    '"S" is false, three times': Lesson(("false",) * 3, "sentence"),
     '"S" is false, its label only': Lesson(("false",), "doubt"),
     '"not S" is true, its label only': Lesson(("denial",), "doubt"),
 }
@@ -97,21 +105,16 @@ class Settings(StagedSettings):
     """How many worlds, and who edits them."""
 
     worlds: int = 6
-    """Worlds, of seeds 901, 902, ..."""
+    """Worlds, of seeds 10, 11, ..."""
     editors: tuple[str, ...] = EDITORS
     """Who edits."""
     edits: int = 16
     """Edits of each editor and lesson in each world, half of them about objects that the facts have."""
-    subjects: int = 50
-    """Subjects of each world."""
-    steps: int = 350
-    """Training steps of each model."""
 
     @property
     def world_runs(self) -> dict[int, Run]:
         """A run for each world, by its seed."""
-        seeds = range(FIRST_SEED, FIRST_SEED + self.worlds)
-        return {seed: Run(self.runs, f"negation-{seed}") for seed in seeds}
+        return {seed: run_of(self.runs, seed) for seed in range(FIRST_SEED, FIRST_SEED + self.worlds)}
 
 
 class Claims(NamedTuple):
@@ -154,15 +157,7 @@ def run_study(options: Settings) -> None:
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """A world at a time: its model, then the answers of an editor at a time."""
     for seed, run in options.world_runs.items():
-        where = stages.settings_of_run(run, seed)
-        exact = ExactConfig(label_noise=0.02, noise=0.02, strata=(0.0, 0.0, 1.0))
-        world = WorldConfig(subjects=options.subjects)
-        corpus = replace(CORPUS["tiny"], kind="exact", world=world, exact=exact, **where)
-        recipe = TrainConfig(
-            steps=options.steps, rows=24, row_length=96, learning_rate=0.01,
-            evaluate_every=options.steps, checkpoint_every=options.steps,
-        )  # fmt: skip
-        yield from stages.model_stages(corpus, replace(TRAIN["tiny"], train=recipe, **where), clock)
+        yield from world_stages(options.runs, seed, clock)
         for name in (AGENT, *options.editors):
             yield f"{run.name}, {name}", partial(answer_lessons, options, run, seed, name)
 
@@ -236,7 +231,11 @@ def ask_editor(run: Run, world: World, claims: Claims, seed: int, name: str) -> 
     answers = {"": _as_answers(np.asarray(before))}
     keys = jax.random.split(jax.random.key(integer(seed, "negation")), len(claims.atoms))
     atoms = [Atom(*atom) for atom in claims.atoms.tolist()]
-    wordings = [_word_lesson(world, atom, lesson) for lesson in LESSONS.values() for atom in atoms]
+    wordings = [
+        _word_lesson(world, atom, lesson, aside)
+        for lesson in LESSONS.values()
+        for atom, aside in zip(atoms, claims.bystanders, strict=True)
+    ]
     # One shape, so that an editor is compiled once.
     requests = pack_wordings(wordings, CREDENCE)
     for number, lesson in enumerate(LESSONS):
@@ -246,9 +245,11 @@ def ask_editor(run: Run, world: World, claims: Claims, seed: int, name: str) -> 
     return answers
 
 
-def _word_lesson(world: World, atom: Atom, lesson: Lesson) -> Wording:
-    sentences = [s for form in lesson.forms for s in sentences_of(EditRequest(*atom, form=form))]
-    return word_sentences(world.tokenizer, sentences, lesson.learned)
+def _word_lesson(world: World, atom: Atom, lesson: Lesson, aside: np.ndarray) -> Wording:
+    """The words of a lesson; `aside` are statements about others, int[n, 3]."""
+    first, *others = [s for form in lesson.forms for s in sentences_of(EditRequest(*atom, form=form))]
+    between = [Sentence(Kind.ATOMIC, None, Atom(*map(int, one))) for one in aside[: lesson.between]]
+    return word_sentences(world.tokenizer, [first, *between, *others], lesson.learned)
 
 
 def _ask_about(world: World, claims: Claims) -> Request:

@@ -1,8 +1,8 @@
-"""Controls that need the testbed: random-target, oracle, oracle-world, self-bayes-told and retrain."""
+"""Controls that need the testbed: random-target, oracles, self-bayes-told, keyed-forms and retrain."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from lm.editors.entry import require_positive
+from lm.editors.entry import require_not_negative, require_positive
 from lm.editors.keyed import AT_THE_NAME
 from lm.editors.self_bayes import FitConfig
 from testbed.engine.methods import Control
@@ -33,6 +33,35 @@ class OracleWorldConfig(OracleConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive({}, {"at_once": self.at_once, "most": self.most})
+
+
+@dataclass(frozen=True)
+class FormsConfig:
+    """What a request of any form makes of the model's own beliefs, stored at the subject's name."""
+
+    fit: FitConfig = field(default_factory=lambda: replace(AT_THE_NAME, tolerance=0.005))
+    named: int = 24
+    """Objects of each belief that are named; the rest of it is what the model says now."""
+    sharpness: float = 1.0
+    """Power of the model's beliefs before they are reasoned with; above 1 they become surer."""
+    prior: float = 0.1
+    """Subjects that are taken to have any two objects together, besides those that the model knows."""
+    seldom: float = 0.03
+    """A fact is taken for read if the model speaks of its relation at more than this share of the rate of the
+    subject's most frequent one."""
+    memory: float = 1.0
+    """Power of what was heard of other objects, which a retraction leaves."""
+    at_face_value: bool = False
+    """Believe what is said as far as it is said, whatever was believed before; nothing follows."""
+    trust: float = 1.0
+    """Share of the way from the model's belief to what is said, at face value."""
+
+    def __post_init__(self) -> None:
+        require_positive(
+            {"sharpness": self.sharpness, "prior": self.prior, "trust": self.trust, "seldom": self.seldom},
+            {"named": self.named},
+        )
+        require_not_negative({"memory": self.memory})
 
 
 @dataclass(frozen=True)
@@ -84,6 +113,21 @@ EDITORS = (
         "believes of half of the questions, and scored on the others",
         build="testbed.engine.controls.oracle:oracle",
         config=OracleConfig(fit=AT_THE_NAME),
+    ),
+    Control(
+        name="keyed-forms",
+        about="control: a vector at the subject's name, fitted to what a request of any form makes of the "
+        "model's own beliefs, told which relation depends on which (ours)",
+        build="testbed.engine.controls.forms:keyed_forms",
+        config=FormsConfig(),
+        search={"sharpness": (0.5, 0.7, 1.0, 1.5, 2.0), "prior": (0.3, 1.0, 3.0)},
+    ),
+    Control(
+        name="keyed-face-value",
+        about="control: the same, fitted to what a request says, whatever was believed before",
+        build="testbed.engine.controls.forms:keyed_forms",
+        config=FormsConfig(at_face_value=True),
+        search={"trust": (0.2, 0.35, 0.5, 0.7, 0.85, 1.0)},
     ),
     Control(
         name="retrain",

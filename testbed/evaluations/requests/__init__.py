@@ -45,6 +45,9 @@ class Requests(Evaluation):
     learn: Learned = "sentence"
     """Tokens that editors of text learn: all of the sentence, or those in doubt, its object or label. A
     retraction has no words: such editors are told a denial."""
+    withdrawn: Literal["object", "fact"] = "object"
+    """What a retraction takes back. object: all that names the claimed object; what names others, by mistake
+    or by an unreliable source, stays. fact: all that was said of the fact."""
     others: int = 6
     """Facts of other subjects that each case asks, for damage. No editor is told of them."""
 

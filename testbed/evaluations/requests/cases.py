@@ -197,7 +197,9 @@ class Teller:
         if form == "retraction":
             if kind == "own":
                 denial = sentences_of(EditRequest(*atom, form="denial"))
-                yield Telling(EditRequest(*atom, form=form), tuple(denial))
+                objects = self.graph.candidates_of(atom.relation).tolist()
+                others = tuple(o for o in objects if o != atom.object and self.evaluation.withdrawn == "fact")
+                yield Telling(EditRequest(*atom, form=form, others=others), tuple(denial))
             return
         if form in GRADED:
             config = self.agent.known.config

@@ -1,0 +1,257 @@
+"""Requests of every kind, in worlds that no setting was chosen on: slopes, retractions, beliefs.
+
+Command:
+    python -m experiments.requests
+
+Worlds of the preset `requests`: sources of five reliabilities and statements with a probability speak of
+their facts. Editors of text are told sentences; `keyed-forms` (ours) and `keyed-face-value`, its trivial
+rival, what the request makes of the model's own beliefs. These two get one dial each, chosen among six
+settings on two further worlds by the slope of what they aim at on how reliable a source is. Then every
+editor is told claims in every form, and retractions of whole facts by themselves: as if nothing had been
+said of the fact. A world takes some minutes of a core.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from corpus.files import read_json, write_json
+from experiments import stages
+from experiments.command import launch_module
+from experiments.record import BY_EDITOR, figures_by_editor
+from experiments.settings import StagedSettings
+from testbed.engine.controls import FormsConfig
+from testbed.engine.controls.forms import Reasoner, ask_facts
+from testbed.evaluations.requests import CLAIMS, FORMS, GRADED, Requests
+from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
+from testbed.evaluations.requests.tables import disjunction_table, form_table, retraction_table, slope_table
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.agents import exact_agent
+from testbed.run.model import load_model
+from testbed.run.runs import Run, read_metrics
+from testbed.run.world import load_world
+from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell, Table
+from testbed.settings import CaseConfig, EditSettings
+
+EDITORS = ("keyed-forms", "keyed-face-value", "full", "lora-down", "ft-constrained")
+"""Who edits: ours, its rival, and three that learn text."""
+FIRST_SEED = 10
+DEVELOPMENT = (0, 1)
+"""Seeds of the worlds on which settings were chosen."""
+CREDENCE = 0.95
+DEVELOPMENT_CASES = 400
+SETTINGS: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "keyed-forms": ("prior", (0.1, 0.2, 0.3, 0.5, 0.8, 1.2)),
+    "keyed-face-value": ("trust", (0.2, 0.4, 0.6, 0.8, 0.9, 1.0)),
+}
+"""The dial of each of our editors, and what is tried."""
+EVALUATIONS = {
+    "told": Requests(others=4),
+    "taken back": Requests(forms=("retraction",), claims=("own",), withdrawn="fact", others=4),
+}
+"""What is asked of every editor: claims in every form, and retractions."""
+PARTS = (*FORMS, *(f"{form}, {claim}" for form in FORMS for claim in CLAIMS), DEDUCIBLE, NOT_DEDUCIBLE)
+
+
+@dataclass(frozen=True)
+class Settings(StagedSettings):
+    """How many worlds, and who edits them."""
+
+    worlds: int = 7
+    """Worlds, of seeds 10, 11, ..."""
+    editors: tuple[str, ...] = EDITORS
+    """Who edits."""
+    edits: int = 180
+    """Requests that each editor is told in each world; some fifteen of each claim."""
+    retractions: int = 170
+    """Facts that each editor is to forget in each world, at most."""
+
+    @property
+    def world_runs(self) -> dict[int, Run]:
+        """A run for each world, by its seed."""
+        return {seed: run_of(self.runs, seed) for seed in range(FIRST_SEED, FIRST_SEED + self.worlds)}
+
+
+class Trial(NamedTuple):
+    """One setting of an editor, by what it aims at on the development worlds.
+
+    Attributes:
+        slope: of the belief on a source's reliability, by the agent's.
+        distance: total variation to the agent over the fact, over all requests but retractions.
+    """
+
+    value: float
+    slope: float
+    distance: float
+
+
+def run_of(runs: Path, seed: int) -> Run:
+    """The run of the world of a seed."""
+    return Run(runs, f"told-{seed}")
+
+
+def run_study(options: Settings) -> None:
+    """Models, settings, edits, tables, record."""
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """The development worlds' models and the settings, then the models and the edits of the others."""
+    for seed in (*DEVELOPMENT, *options.world_runs):
+        yield from world_stages(options.runs, seed, clock)
+    yield "settings", partial(choose_settings, options)
+    # Generators make each stage when its turn comes, and then the settings are chosen.
+    for seed in options.world_runs:
+        for asked in EVALUATIONS:
+            yield from stages.edit_stages([edit_settings(options, seed, asked)], f", {asked}")
+
+
+def world_stages(runs: Path, seed: int, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Corpus and model of the world of a seed."""
+    where = stages.settings_of_run(run_of(runs, seed), seed)
+    corpus, training = replace(CORPUS["requests"], **where), replace(TRAIN["requests"], **where)
+    yield from stages.model_stages(corpus, training, clock)
+
+
+def choose_settings(options: Settings) -> dict[str, dict[str, Trial]]:
+    """What each setting of our editors aims at on the development worlds; kept on disk."""
+    path = run_of(options.runs, DEVELOPMENT[0]).folder / "requests-settings.json"
+    if not path.exists():
+        worlds = [_ask_development(run_of(options.runs, seed), seed) for seed in DEVELOPMENT]
+        write_json(
+            path,
+            {
+                name: {str(value): measure_trial(worlds, name, value) for value in values}
+                for name, (_, values) in SETTINGS.items()
+            },
+        )
+    return {
+        name: {value: Trial(*trial) for value, trial in trials.items()}
+        for name, trials in read_json(path).items()
+    }
+
+
+def _ask_development(run: Run, seed: int) -> tuple:
+    """A world, what its model says of every fact, and claims told in every form."""
+    world = load_world(run)
+    heard = ask_facts(load_model(run, world)[0], world)
+    cases = EVALUATIONS["told"].make_cases(world, exact_agent(world), DEVELOPMENT_CASES, CREDENCE, seed)
+    return world, heard, [case for case in cases if case.facets["form"] != "retraction"]
+
+
+def measure_trial(worlds: Sequence[tuple], name: str, value: float) -> Trial:
+    """What an editor with a setting aims at, beside the agent's beliefs, over some worlds.
+
+    Args:
+        worlds: of each the world, what its model says of every fact, and cases.
+    """
+    config = _with_setting(name, value)
+    product = square = 0.0
+    far = []
+    for world, heard, cases in worlds:
+        reasoner = Reasoner(world, heard, config)
+        for case in cases:
+            fact, choice = int(world.graph.find(*case.request[:2])), case.choices[0]
+            aim = reasoner.beliefs_after(case.request, case.credence)[fact]
+            far.append(abs(aim - choice.agent[1]).sum() / 2)
+            if case.facets["form"] == "source":
+                place = int(np.flatnonzero(choice.options == case.request.object)[0])
+                off = choice.agent[1, place] - choice.agent[0, place] - float(case.facets["centre"])
+                product += off * (aim[place] - heard[fact].p[place])
+                square += off**2
+    return Trial(value, product / square, float(np.mean(far)))
+
+
+def _with_setting(name: str, value: float) -> FormsConfig:
+    return replace(EDIT["requests"].configs[name], **{SETTINGS[name][0]: value})
+
+
+def edit_settings(options: Settings, seed: int, asked: str) -> EditSettings:
+    """The preset's, with those settings of our editors whose slope is nearest to 1."""
+    configs = dict(EDIT["requests"].configs)
+    for name, trials in choose_settings(options).items():
+        best = min(trials.values(), key=lambda trial: abs(trial.slope - 1))
+        configs[name] = _with_setting(name, best.value)
+    return replace(
+        EDIT["requests"],
+        editors=options.editors,
+        configs=configs,
+        evaluations=EDIT["requests"].evaluations | {"requests": EVALUATIONS[asked]},
+        cases=CaseConfig(options.edits if asked == "told" else options.retractions, CREDENCE),
+        **stages.settings_of_run(run_of(options.runs, seed), seed),
+    )
+
+
+def record_study(options: Settings) -> Path:
+    """The tables of the chapter, of all worlds; slopes by world; settings; what the models label rightly."""
+    told, taken_back = (score_worlds(options, [*options.world_runs], asked) for asked in EVALUATIONS)
+    by_world = {seed: score_worlds(options, [seed], "told") for seed in options.world_runs}
+    settings = choose_settings(options)
+    tables = [
+        slope_table(told), distance_table(told), world_table(by_world), form_table(told),
+        disjunction_table(told), retraction_table(taken_back), retraction_table(told),
+        settings_table(settings),
+    ]  # fmt: skip
+    labels = {run.name: read_metrics(run)[-1]["truth"] for run in options.world_runs.values()}
+    return options.record(
+        run_of(options.runs, FIRST_SEED),
+        {"requests.md": stages.show_tables(table for table in tables if table)},
+        BY_EDITOR,
+        found=figures_by_editor(told, PARTS),
+        retractions=figures_by_editor(taken_back, PARTS),
+        labels_right={name: {"all": {"model": {"labels right": share}}} for name, share in labels.items()},
+    )
+
+
+def score_worlds(options: Settings, seeds: Sequence[int], asked: str) -> list[ScoredEditor]:
+    """The editors on the worlds of some seeds pooled, in the order of the settings."""
+    runs = [run_of(options.runs, seed) for seed in seeds]
+    wanted = stages.config_matcher(edit_settings(options, seeds[0], asked))
+    scored = stages.score_runs(runs, "requests", wanted)
+    return sorted(scored, key=lambda one: options.editors.index(one.edits.editor))
+
+
+def distance_table(editors: Sequence[ScoredEditor]) -> Table:
+    """How far from the agent the fact is after statements of sources and probabilities, by claim."""
+    parts = [f"{form}, {claim}" for form in GRADED for claim in CLAIMS]
+    readers = [*((e, e.name) for e in editors), (editors[0], NO_EDIT), (editors[0], BAYESIAN)]
+    rows: list[list[Cell]] = [[who, *(e.summary[part][who].get(FAR) for part in parts)] for e, who in readers]
+    title = "How far from the agent is the fact?"
+    note = "Total variation after statements of sources or with probabilities, by what is claimed."
+    return Table("requests-distance", title, ["who", *parts], rows, note)
+
+
+def world_table(by_world: Mapping[int, Sequence[ScoredEditor]]) -> Table:
+    """A row an editor and figure, a column a world: slope on a source's reliability, damage."""
+    names = [one.name for one in next(iter(by_world.values()))]
+    rows: list[list[Cell]] = [
+        [name, metric, *(scored[i].summary["source"][name].get(metric) for scored in by_world.values())]
+        for i, name in enumerate(names)
+        for metric in (SLOPE, DAMAGE)
+    ]
+    title = "Sources, by world"
+    return Table(
+        "requests-worlds", title, ["editor", "", *(f"seed {seed}" for seed in by_world)], rows, words=2
+    )
+
+
+def settings_table(settings: Mapping[str, Mapping[str, Trial]]) -> Table:
+    """What was tried on the development worlds."""
+    rows: list[list[Cell]] = [
+        [name, f"{SETTINGS[name][0]} {trial.value:g}", trial.slope, trial.distance]
+        for name, trials in settings.items()
+        for trial in trials.values()
+    ]
+    note = "Of the beliefs that are aimed at, on two worlds apart. Chosen is the slope nearest to 1."
+    header = ["editor", "setting", "slope on sources", "distance"]
+    return Table("requests-settings", "Settings tried", header, rows, note, words=2)
+
+
+if __name__ == "__main__":
+    launch_module()
