@@ -32,6 +32,7 @@ def test_every_editor_of_the_catalogue_takes_part():
     assert {*editor_entries()} - {*EDITORS} <= {
         "memit", "retrain", "self-bayes-told", "oracle-world",
         "keyed", "keyed-counting", "keyed-request", "keyed-told", "keyed-oracle",
+        "keyed-forms", "keyed-face-value",
     }  # fmt: skip
     assert len({*EDITORS}) == len(EDITORS)
 

@@ -67,6 +67,8 @@ CONTROLS = (
     "self-bayes-told",
     "keyed-told",
     "keyed-oracle",
+    "keyed-forms",
+    "keyed-face-value",
     "retrain",
 )
 

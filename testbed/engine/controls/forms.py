@@ -55,7 +55,7 @@ TINY = 1e-9
 class FormsEditor(Oracle):
     """Stores beliefs at the subject's name, each told as `named` facts with their probabilities."""
 
-    config: FormsConfig
+    config: FormsConfig  # type: ignore[assignment]
 
 
 def keyed_forms(config: FormsConfig, settings: "EditSettings", world: World) -> Method:
@@ -213,25 +213,39 @@ class Reasoner:
         return Joint(together, of_fact, of_other)
 
     def count_together(self, fact: int, other: int) -> np.ndarray:
-        """float64[K, L]: how many other subjects have two objects, in the relations of two facts."""
-        graph, counts = self.graph, np.full((len(self.said[fact]), len(self.said[other])), self.config.prior)
+        """float64[K, L]: how many subjects are taken to have two objects, in the relations of two facts.
+
+        As many as have the cause's object, in shares of those of them that have the effect's.
+        """
+        if self.graph.upstream_fact[fact] == other:
+            return self.count_together(other, fact).T
+        graph, prior = self.graph, float(self.config.prior)
+        both = np.full((len(self.said[fact]), len(self.said[other])), prior)
         alike = {int(graph.subject[f]): f for f in self._facts_like(other)}
         for f in self._facts_like(fact):
             if int(graph.subject[f]) in alike:
-                counts += np.outer(self.said[f], self.said[alike[int(graph.subject[f])]])
-        return counts
+                both += np.outer(self.said[f], self.said[alike[int(graph.subject[f])]])
+        return self._count_objects(fact)[:, None] * both / both.sum(axis=1, keepdims=True)
+
+    def _count_objects(self, fact: int) -> np.ndarray:
+        """float64[K]: how many other subjects are taken to have each object, in the relation of a fact."""
+        counts = np.full(len(self.said[fact]), float(self.config.prior))
+        return counts + sum(self.said[f] for f in self._facts_like(fact))
 
     def imply(self, fact: int, joints: Mapping[int, Joint]) -> np.ndarray:
         """float64[K]: what others' facts, and what is related, say of a fact of which nothing was heard."""
-        implied = np.sum([self.said[f] for f in self._facts_like(fact)], axis=0) + self.config.prior
+        implied = self._count_objects(fact)
+        if joints:
+            implied = np.mean([joint.together.sum(axis=1) for joint in joints.values()], axis=0)
         for joint in joints.values():
-            implied *= joint.together @ joint.of_other / joint.together.sum(axis=1)
+            implied = implied * (joint.together @ joint.of_other) / joint.together.sum(axis=1)
         return implied / implied.sum()
 
     def _facts_like(self, fact: int) -> list[int]:
-        """Facts of the same relation that were read, of other subjects."""
-        same = np.flatnonzero(self.graph.relation == self.graph.relation[fact]).tolist()
-        return [f for f in same if f != fact and self.is_read[f]]
+        """Facts of other subjects that were read, of the same relation, and with a cause if this has one."""
+        alike = self.graph.relation == self.graph.relation[fact]
+        alike &= (self.graph.upstream_fact >= 0) == (self.graph.upstream_fact[fact] >= 0)
+        return [f for f in np.flatnonzero(alike).tolist() if f != fact and self.is_read[f]]
 
     def _forget(self, request: EditRequest, heard: np.ndarray, implied: np.ndarray) -> np.ndarray:
         """A belief without what was heard of an object; nothing is left of what was heard of whole facts."""
@@ -246,7 +260,7 @@ class Reasoner:
         """A belief after a request that says something of it."""
         objects = self.graph.candidates_of(request.relation)
         places = np.searchsorted(objects, [request.object, *request.others]).tolist()
-        said = evidence_of(_Believer(p, objects, self.words), request, credence)
+        said = evidence_of(_Believer(p, objects, self.words), request, credence)  # type: ignore[arg-type]
         if said.form == "assertion":
             ratios = {places[0]: said.weight * self.words.statement_strength(said.relation)}
         else:
