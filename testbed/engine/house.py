@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,6 @@ from testbed.engine.checks import errors_attributed_to
 from testbed.engine.identity import path_of, paths_of_reads
 from testbed.engine.methods import Method
 from testbed.own import OURS
-from testbed.run.runtime import numeric_flags
 from testbed.run.watch import AT_IMPORT, Touched, is_of_user, watch_files
 
 FOREIGN = (
@@ -56,7 +56,7 @@ class House:
                 raise InputError(f"editor {editor} has put code of its own in the place of {name}")
 
     def check(self) -> None:
-        """Look again; the working folder and the mask of new files are put back.
+        """Look again; what messages and files of this process need is put back.
 
         Raises:
             InputError: names what the editor has changed.
@@ -64,6 +64,7 @@ class House:
         process = describe_process()
         os.chdir(self.process["the working folder"])
         os.umask(self.process["the mask of new files"])
+        sys.stdout, sys.stderr = self.process["where lines are printed"]
         for name, value in self.process.items():
             if process[name] != value:
                 raise InputError(
@@ -97,8 +98,14 @@ def describe_process() -> dict[str, Any]:
     """What of a process changes the numbers or the places of files, by what it is called."""
     mask = os.umask(0)
     os.umask(mask)
-    flags = {f"the flag {name} of JAX": value for name, value in numeric_flags().items()}
-    return flags | {"the working folder": str(Path.cwd()), "the mask of new files": mask}
+    flags = {name: getattr(jax.config, name, value) for name, value in jax.config.values.items()}
+    return {f"the flag {name.removeprefix('jax_')} of JAX": value for name, value in flags.items()} | {
+        "the flags of XLA": os.environ.get("XLA_FLAGS", ""),
+        "the working folder": str(Path.cwd()),
+        "the mask of new files": mask,
+        "where lines are printed": (sys.stdout, sys.stderr),
+        "what an interrupt does": signal.getsignal(signal.SIGINT),
+    }
 
 
 def _list_objects() -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,7 @@
 """Editors of others that change the house, read what they do not say, or are never the same."""
 
 import json
+import signal
 
 import jax
 import numpy as np
@@ -28,12 +29,22 @@ DONATED = "jax.jit(lambda x: x + 1, donate_argnums=0)(model.params['embedding'])
 POINTER = "import ctypes; x = model.params['embedding']; ctypes.memset(x.unsafe_buffer_pointer(), 0, 400)"
 X64 = 'jax.config.update("jax_enable_x64", True)'
 PRECISION = 'jax.config.update("jax_default_matmul_precision", "bfloat16")'
+HIDES = "import sys, io; sys.stdout, sys.stderr = io.StringIO(), io.StringIO()"
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 MOVES = 'import os; os.makedirs("elsewhere", exist_ok=True); os.chdir("elsewhere")'
 WRITES = 'from pathlib import Path; Path("x/world/names.json").write_text("{}", encoding="utf-8")'
 FACTORS = 'f = noise(model, key); return {"down": f._replace(a=f.a.astype(KIND))}, DONE'
 REFUSED = {
-    "Doubles": ({"prepare": X64}, "has changed the flag x64 of JAX from False to True"),
-    "Rounds": ({"prepare": PRECISION}, "has changed the flag precision of JAX from None to bfloat16"),
+    "Doubles": ({"prepare": X64}, "has changed the flag enable_x64 of JAX from False to True"),
+    "Rounds": (
+        {"prepare": PRECISION},
+        "has changed the flag default_matmul_precision of JAX from None to bfloat16",
+    ),
+    "Hides": ({"prepare": HIDES}, "has changed where lines are printed"),
+    "Deaf": ({"prepare": DEAF}, "has changed what an interrupt does"),
+    "Checks": (
+        {"prepare": 'jax.config.update("jax_debug_nans", True)'}, "has changed the flag debug_nans of JAX"
+    ),
     "Moves": ({"prepare": MOVES}, "has changed the working folder"),
     "Masks": ({"prepare": "import os; os.umask(0o777)"}, "has changed the mask of new files"),
     "Writes": ({"prepare": WRITES}, "has written or removed"),
@@ -88,10 +99,13 @@ def house():
     from testbed.engine import plan, records
 
     kept = records.is_written, plan.COPIES, np.exp, jax.numpy.log
+    at_interrupt = signal.getsignal(signal.SIGINT)
     yield
+    signal.signal(signal.SIGINT, at_interrupt)
     records.is_written, plan.COPIES, np.exp, jax.numpy.log = kept
     jax.config.update("jax_enable_x64", False)
     jax.config.update("jax_default_matmul_precision", None)
+    jax.config.update("jax_debug_nans", False)
 
 
 @pytest.mark.usefixtures("house")

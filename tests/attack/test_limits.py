@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import time
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,7 @@ import pytest
 from testbed import ask, corpus, edit, export, report, train, verify
 from testbed.advice import command_for
 from testbed.cells import cell_text, escape_controls
+from testbed.console import run_command
 from testbed.run.runs import Run
 from testbed.scores import summary
 from tests.runs import EDITS, RECIPE, WORLD, at, complaint, copied
@@ -152,6 +154,41 @@ def test_what_intervals_are_said_to_be(finished):
     reading = " ".join(text.split("How to read the tables")[1].split())
     assert "Intervals are over subjects or sequences, requested objects and worlds at once" in reading
     assert "bootstrap" not in reading
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    pass
+
+
+def fails_with(error):
+    def fail(_):
+        raise error
+
+    return run_command("nothing", "", NoOptions, fail, [])
+
+
+LACKS = (
+    MemoryError(),
+    RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes."),
+    RuntimeError("std::bad_alloc"),
+    SystemError("<built-in method> returned NULL without setting an exception"),
+    RuntimeError("can't start new thread"),
+)
+
+
+@pytest.mark.parametrize("error", LACKS, ids=str)
+@pytest.mark.parametrize("is_cause", [False, True])
+def test_whatever_lacks_memory_ends_in_one_message(error, is_cause, capsys):
+    raised = ValueError("something else") if is_cause else error
+    raised.__cause__ = error if is_cause else None
+    assert fails_with(raised) == 2
+    assert complaint(capsys) == "error: there is not enough memory for that; choose smaller numbers\n"
+
+
+def test_a_mistake_is_no_lack_of_memory():
+    with pytest.raises(RuntimeError, match="a mistake"):
+        fails_with(RuntimeError("a mistake"))
 
 
 def test_corpora_are_as_before(tmp_path):
