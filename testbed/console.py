@@ -19,6 +19,7 @@ from testbed.evaluations.catalogue import own_evaluations
 from testbed.launch import INTERRUPTED
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
+from testbed.waiting import doing, was_heard
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,6 +107,7 @@ def run_command(
 def show_progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
     """A bar with time left, or lines where no terminal is; yields `advance(steps, note="")`."""
     console = _console()
+    doing("" if console.is_terminal else f"{description}: {total - done:,} to do, none done yet")
     if not console.is_terminal:
         yield from _show_lines(description, total, done)
         return
@@ -144,6 +146,7 @@ def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..
 
     def advance(steps: int, note: str = "") -> None:
         nonlocal steps_made, first, last, since, last_note
+        doing("")
         steps_made, last_note, now = steps_made + steps, note or last_note, time.perf_counter()
         if first == done:
             first, since = steps_made, now
@@ -185,6 +188,7 @@ _documents: list[dict[str, list[Any]]] = []
 
 def say(text: str) -> None:
     """One line for the reader."""
+    was_heard()
     for document in _documents:
         document["lines"].append(text)
     _console().print(escape_controls(text), soft_wrap=True)
@@ -197,6 +201,7 @@ def print_table(
 
     Cells are shown as their text (`testbed.cells`), whole numbers with commas.
     """
+    was_heard()
     if _documents:
         table = {"title": title, "columns": list(header), "rows": as_json(rows)}
         for document in _documents:
