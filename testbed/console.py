@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import sys
 import time
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
+from corpus.memory import is_lack_of_memory
 from testbed.cells import as_json, cell_text, escape_controls
 from testbed.command_line import HELP, about_presets, parse_options, preset_of
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
@@ -33,11 +33,7 @@ ABOUT_JSON = f"""
 With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
 standard error."""
 SECONDS_BETWEEN_LINES = 10.0
-NO_MEMORY = re.compile(
-    "bad_alloc|RESOURCE_EXHAUSTED|[Oo]ut of memory|start new thread|Unable to convert call argument"
-    "|without setting an exception|with an exception set|without exception set"
-)
-"""What libraries say in place of MemoryError; pybind11 (matplotlib) and CPython name no cause."""
+LEAST_WIDTH = 20
 
 
 def run_command(
@@ -97,9 +93,14 @@ def run_command(
         print("interrupted; the same command resumes", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        if not _is_lack_of_memory(error):
+        if is_lack_of_memory(error):
+            return _print_error("there is not enough memory for that; choose smaller numbers")
+        if (name := _variable_behind(error)) is None:
             raise
-        return _print_error("there is not enough memory for that; choose smaller numbers")
+        return _print_error(
+            f"{name} is {os.environ[name]!r} in the environment, with which JAX fails here; unset it "
+            f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        )
     return 0
 
 
@@ -258,18 +259,22 @@ def _console() -> "Console":
     # rich is imported late, so that --help stays quick.
     from rich.console import Console
 
+    columns = os.environ.get("COLUMNS", "")
     # What people call things is never read as a formatting instruction or an emoji.
-    return Console(markup=False, emoji=False, highlight=False, stderr=bool(_documents), force_jupyter=False)
-
-
-def _is_lack_of_memory(error: BaseException) -> bool:
-    """Whether an error, or one that led to it, is what Python or a library makes of a lack of memory."""
-    causes = (error.__cause__, error.__context__)
-    return (
-        isinstance(error, MemoryError)
-        or (isinstance(error, RuntimeError | SystemError) and bool(NO_MEMORY.search(str(error))))
-        or any(_is_lack_of_memory(cause) for cause in causes if cause is not None)
+    return Console(
+        width=max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        stderr=bool(_documents),
+        force_jupyter=False,
     )
+
+
+def _variable_behind(error: BaseException) -> str | None:
+    """The variable of the environment that an error of JAX's speaks of, if one is set."""
+    said = str(error).upper()
+    return next((name for name in os.environ if name.startswith(("JAX_", "XLA_")) and name in said), None)
 
 
 def _print_error(message: str) -> int:
