@@ -7,6 +7,7 @@ message and code 2, or where a reader went away no word at all.
 """
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,6 @@ AROUND = {
     "a folder that is gone": ("mkdir gone && cd gone && rmdir ../gone && {}", [ASK]),
     "half trained elsewhere": ("JAX_RANDOM_SEED_OFFSET=5 {}", [GO_ON]),
 }  # fmt: skip
-NAMES = ["a b", "\u00e4", "..", ".", "a/b", "", "x\ny", "n" * 300, "%s{0}", "$(ls)", "-x", "x/"]
 
 
 def make_run(folder):
@@ -72,8 +72,6 @@ def make_run(folder):
 
 def say_and_end(words, around, runs, run="x"):
     """Exit code and what was said."""
-    import shlex
-
     command = shlex.join([sys.executable, "-m", *words, *at(runs)[:2], f"--run={run}"])
     text = "set -o pipefail; " + around.replace("{}", f"PYTHONPATH={ROOT} {command}")
     done = subprocess.run(["bash", "-c", text], cwd=runs, capture_output=True, timeout=600, check=False)
@@ -124,7 +122,7 @@ def main(folder, names):
             )
             last = (said.strip().splitlines() or [""])[-1]
             one_message = code == 2 and len(re.findall("^error: ", said, re.MULTILINE)) == 1
-            quiet = code in (141, 120, 1, 2) and not said.strip()
+            quiet = code in (141, 120, 1, 2) and len(said) <= 1
             fine = "Traceback" not in said and ((code == 0 and same) or one_message or quiet)
             bad += not fine
             what = f"code {code}, {'same' if same else 'other'}; {last[-200:]}"
@@ -132,7 +130,8 @@ def main(folder, names):
             if not fine:
                 print("    " + said.strip()[-1500:].replace("\n", "\n    "), flush=True)
     print(f"{bad} bad")
+    return bad
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), sys.argv[2:])
+    sys.exit(bool(main(Path(sys.argv[1]).resolve(), sys.argv[2:])))
