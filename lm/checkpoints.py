@@ -12,6 +12,7 @@ from orbax.checkpoint import v1 as ocp
 
 from corpus.errors import InputError
 from corpus.files import advise_remake, partial_folder, staged_folder, verify_folder, write_json
+from corpus.memory import is_lack_of_memory
 from lm.checkpoint_files import MEASURED, all_checkpoints, best_checkpoint
 from lm.cluster import meet_at
 from lm.training import TrainState
@@ -91,14 +92,18 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
     verify_folder(path)
     state = (path / "state").absolute()
     try:
-        _require_same_shapes(path, ocp.checkpointables_metadata(state).metadata, like._asdict())
+        metadata = ocp.checkpointables_metadata(state).metadata
+        if unread := [name for name, one in metadata.items() if one is None]:
+            # Orbax says nothing of what it could not read of files that are whole.
+            raise MemoryError(f"{path}: {', '.join(unread)}")
+        _require_same_shapes(path, metadata, like._asdict())
         return TrainState(**ocp.load_checkpointables(state, like._asdict()))
     except (InputError, OSError):
         raise
     except Exception as error:
         # Orbax says of whatever goes wrong below it that it has no handler, and tells the cause behind.
         cause = _find_cause(error)
-        if isinstance(cause, OSError | MemoryError):
+        if isinstance(cause, OSError) or is_lack_of_memory(cause):
             raise cause from None
         if "[os_error_code" in str(cause):
             raise OSError(f"{path} could not be read: {_describe_reason(cause)}") from None

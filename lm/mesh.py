@@ -22,9 +22,15 @@ def make_mesh(config: MeshConfig) -> Mesh:
     """The mesh of all devices of all processes.
 
     Raises:
-        InputError: the mesh is not as large as the number of devices.
+        InputError: the mesh is not as large as the number of devices, or JAX finds none.
     """
-    devices = jax.devices()
+    try:
+        devices = jax.devices()
+    except (RuntimeError, AssertionError) as error:
+        # With JAX_PLATFORMS=cuda and no such device JAX says nothing at all.
+        raise InputError(
+            f"JAX finds no device; unset JAX_PLATFORMS, or install what it names ({error})"
+        ) from None
     if config.data * config.model > len(devices) or (jax.process_count() > 1 and config.size != len(devices)):
         raise InputError(
             f"a mesh of {config.data} x {config.model} (--mesh.data x --mesh.model) does not fit the "

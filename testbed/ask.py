@@ -13,6 +13,7 @@ from testbed.launch import launch_command
 from testbed.open_run import OpenRun
 from testbed.run.runs import Run, recorded_settings
 from testbed.settings import AskSettings, EditSettings
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -27,6 +28,7 @@ def ask(options: AskSettings) -> None:
     Raises:
         InputError: an unknown name or relation, or a run without a trained model.
     """
+    doing("loading world, agent and model")
     run = OpenRun(Run(options.runs, options.run), options.agent)
     for sentence in describe_other_code(run.run):
         say(sentence)
@@ -49,6 +51,7 @@ def _ask_edited(options: AskSettings, run: OpenRun) -> None:
     """Print answers before and after an edit: to a question, and to what depends on the edited fact."""
     question = run.world.tokenizer.language.parse_prompt(options.question)
     settings = _edit_settings(options, run.run)
+    doing(f"editing by {options.editor}")
     edited = run.edit(
         options.editor,
         options.edit,
@@ -59,6 +62,7 @@ def _ask_edited(options: AskSettings, run: OpenRun) -> None:
         options.learn,
     )
     say(f"edit by {options.editor}: {options.edit}")
+    doing("asking the model and the agent")
     for s, r in dict.fromkeys([question, *edited.questions]):
         edited.ask_about(s, r, options.top).print()
     say(f"the agent is {run.standard}")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import sys
 import time
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corpus.errors import InputError
+from corpus.memory import is_lack_of_memory
 from testbed.cells import as_json, cell_text, escape_controls
 from testbed.command_line import HELP, about_presets, parse_options, preset_of
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
@@ -19,6 +19,7 @@ from testbed.evaluations.catalogue import own_evaluations
 from testbed.launch import INTERRUPTED
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
+from testbed.waiting import doing, was_heard
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,11 +33,7 @@ ABOUT_JSON = f"""
 With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
 standard error."""
 SECONDS_BETWEEN_LINES = 10.0
-NO_MEMORY = re.compile(
-    "bad_alloc|RESOURCE_EXHAUSTED|[Oo]ut of memory|start new thread|Unable to convert call argument"
-    "|without setting an exception|with an exception set|without exception set"
-)
-"""What libraries say in place of MemoryError; pybind11 (matplotlib) and CPython name no cause."""
+LEAST_WIDTH = 20
 
 
 def run_command(
@@ -96,9 +93,14 @@ def run_command(
         print("interrupted; the same command resumes", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        if not _is_lack_of_memory(error):
+        if is_lack_of_memory(error):
+            return _print_error("there is not enough memory for that; choose smaller numbers")
+        if (name := _variable_behind(error)) is None:
             raise
-        return _print_error("there is not enough memory for that; choose smaller numbers")
+        return _print_error(
+            f"{name} is {os.environ[name]!r} in the environment, with which JAX fails here; unset it "
+            f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        )
     return 0
 
 
@@ -106,6 +108,7 @@ def run_command(
 def show_progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
     """A bar with time left, or lines where no terminal is; yields `advance(steps, note="")`."""
     console = _console()
+    doing("" if console.is_terminal else f"{description}: {total - done:,} to do, none done yet")
     if not console.is_terminal:
         yield from _show_lines(description, total, done)
         return
@@ -144,6 +147,7 @@ def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..
 
     def advance(steps: int, note: str = "") -> None:
         nonlocal steps_made, first, last, since, last_note
+        doing("")
         steps_made, last_note, now = steps_made + steps, note or last_note, time.perf_counter()
         if first == done:
             first, since = steps_made, now
@@ -185,6 +189,7 @@ _documents: list[dict[str, list[Any]]] = []
 
 def say(text: str) -> None:
     """One line for the reader."""
+    was_heard()
     for document in _documents:
         document["lines"].append(text)
     _console().print(escape_controls(text), soft_wrap=True)
@@ -197,6 +202,7 @@ def print_table(
 
     Cells are shown as their text (`testbed.cells`), whole numbers with commas.
     """
+    was_heard()
     if _documents:
         table = {"title": title, "columns": list(header), "rows": as_json(rows)}
         for document in _documents:
@@ -253,18 +259,22 @@ def _console() -> "Console":
     # rich is imported late, so that --help stays quick.
     from rich.console import Console
 
+    columns = os.environ.get("COLUMNS", "")
     # What people call things is never read as a formatting instruction or an emoji.
-    return Console(markup=False, emoji=False, highlight=False, stderr=bool(_documents), force_jupyter=False)
-
-
-def _is_lack_of_memory(error: BaseException) -> bool:
-    """Whether an error, or one that led to it, is what Python or a library makes of a lack of memory."""
-    causes = (error.__cause__, error.__context__)
-    return (
-        isinstance(error, MemoryError)
-        or (isinstance(error, RuntimeError | SystemError) and bool(NO_MEMORY.search(str(error))))
-        or any(_is_lack_of_memory(cause) for cause in causes if cause is not None)
+    return Console(
+        width=max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        stderr=bool(_documents),
+        force_jupyter=False,
     )
+
+
+def _variable_behind(error: BaseException) -> str | None:
+    """The variable of the environment that an error of JAX's speaks of, if one is set."""
+    said = str(error).upper()
+    return next((name for name in os.environ if name.startswith(("JAX_", "XLA_")) and name in said), None)
 
 
 def _print_error(message: str) -> int:

@@ -10,6 +10,7 @@ from testbed.presets import CORPUS
 from testbed.run.lock import only_one
 from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from corpus.exact import ExactModel
@@ -49,9 +50,11 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     if not fresh:
         verify_folder(run.world)
     account = Account()
+    doing("drawing the world")
     graph, model = _draw_world(options, account) if fresh else read_world(run)
     sentences, resolution = draw_sentences(graph, model, options.exact, options.documents, seed, threads)
     say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
+    doing("composing documents")
     # Everything that can be refused comes before the first file.
     corpus = compose_corpus(
         graph, model.truth, sentences, options.documents, options.tokenizer, seed, threads

@@ -18,6 +18,7 @@ from testbed.presets import EDIT
 from testbed.run.lock import BusyError, one_of_several, only_one
 from testbed.run.runs import Run
 from testbed.settings import EditSettings
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from bayes.interface import Agent
@@ -150,6 +151,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     from testbed.scores.readers import columns_of
     from testbed.scores.recalibration import temperatures_file
 
+    doing("loading world and model")
     run = Run(options.runs, options.run)
     world = load_world(run)
     prepare_jax()
@@ -186,6 +188,7 @@ def draw_with_agent(world: "World", options: EditSettings) -> "JudgedCases":
     from testbed.examination import draw_cases
     from testbed.run.agents import agent_named
 
+    doing("fitting the agent and drawing cases")
     agent = agent_named(options.agent, world, options.paper_agent)
     return agent, draw_cases(world, agent, options)
 
@@ -259,6 +262,7 @@ def recalibrate_model(jobs: Jobs, options: EditSettings, judged: "JudgedCases | 
 
     if not jobs.temperatures.exists():
         agent, cases = judged or draw_with_agent(jobs.world, options)
+        doing("fitting temperatures of the unedited model")
         recalibrate(jobs.world, jobs.model, agent, cases, options.seed, jobs.temperatures)
 
 
@@ -278,6 +282,7 @@ def print_headlines(jobs: Jobs, options: EditSettings) -> None:
     evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
     headlines = metrics_shown_in(evaluation.metrics, "headline")
     for job in jobs.jobs:
+        doing(f"measuring {job.name}")
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
         verify_folder(job.folder)
         config = read_config(job.folder)

@@ -16,6 +16,7 @@ from testbed.presets import EXPORT
 from testbed.run.lock import only_one, only_one_at
 from testbed.run.runs import Run, folder_digest
 from testbed.settings import ExportSettings
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from lm.language_model import LanguageModel
@@ -44,6 +45,7 @@ def export(options: ExportSettings) -> None:
     from testbed.run.runtime import prepare_jax
     from testbed.run.world import load_world
 
+    doing("loading world and model")
     run = Run(options.runs, options.run)
     world = load_world(run)
     prepare_jax()

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
+from testbed.waiting import tell_waits
+
 # XLA on a CPU allocates and frees large buffers all the time; returning them to the system at once
 # costs a third of the training speed.
 INTERRUPTED = 130
@@ -27,6 +29,7 @@ def launch_command(main: Callable[[], int]) -> None:
         os.environ.update(environment)
         os.execv(sys.executable, sys.orig_argv)
     signal.signal(signal.SIGINT, _handle_interrupt)
+    tell_waits()
     code = main()
     if code == INTERRUPTED:
         # Threads of libraries that are still at work would have their say.

@@ -14,6 +14,7 @@ from testbed.open_run import headline_grid
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, finished_training, folder_digest, read_metrics, unlike_settings
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from testbed.evaluations.interface import Evaluation
@@ -64,9 +65,11 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
     # One of an earlier report would be about other rows.
     shutil.rmtree(folder / "explorer", ignore_errors=True)
     if options.explorer:
+        doing("writing the explorer")
         _write_explorer(chapters, runs, world)
     training = Picture("training.svg", "Training loss and generative accuracy by step", message)
     page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
+    doing("writing the page")
     path = write_page(page, folder)
     for evaluation_report in chapters:
         title = f"{evaluation_report.key}, report {' '.join(names)}"
@@ -171,11 +174,13 @@ def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str
     from testbed.scores.gather import gather_results
     from testbed.scores.summary import retention_curve, score_editors
 
+    doing(f"reading and scoring edits, {name}")
     editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
     curves = {e.name: at for e in editors if (at := retention_curve(e))}
     compared = compare_editors(editors, reference_named(editors, against))
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
+    doing(f"drawing pictures, {name}")
     chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
         Material(editors, compared, curves, world, folder)
     )

@@ -23,6 +23,7 @@ from testbed.presets import SCORE
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, differing_settings
 from testbed.settings import ScoreSettings
+from testbed.waiting import doing
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
 PATHLESS = "(files)"
@@ -65,6 +66,7 @@ def import_answers(options: ScoreSettings) -> Jobs:
     model, checkpoint = load_model(run, world, options.checkpoint)
     shared = trace_cases(run, checkpoint, options)
     bound = {key: shared[key] for key in ("inputs", "settings")}
+    doing("checking the answers")
     differ = differing_settings({key: about.get(key) for key in bound}, bound)
     if differ:
         raise InputError(

@@ -18,6 +18,7 @@ from testbed.presets import TRAIN
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, claim_stage, folder_digest
 from testbed.run.settings import TrainSettings
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from testbed.run.world import World
@@ -57,6 +58,7 @@ def _train_in_cluster(options: TrainSettings, began: float) -> None:
     from testbed.run.world import load_world
 
     run = Run(options.runs, options.run)
+    doing("loading the corpus and compiling a step")
     world = load_world(run)
     # Of a cluster's processes the first one writes.
     with only_one(run, "train") if jax.process_index() == 0 else nullcontext():

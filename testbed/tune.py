@@ -19,6 +19,7 @@ from testbed.run.lock import only_one
 from testbed.run.runs import Run, folder_digest, provenance
 from testbed.run.settings import as_plain_data
 from testbed.settings import TuneSettings
+from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from lm.editors.entry import Choices, Entry
@@ -81,6 +82,7 @@ def plan_development(options: TuneSettings) -> Development:
     from testbed.run.world import load_world
     from testbed.scores.readers import columns_of
 
+    doing("loading world and model, fitting the agent and drawing cases")
     run = Run(options.runs, options.run)
     world = load_world(run)
     prepare_jax()

@@ -15,6 +15,7 @@ from testbed.console import print_table, run_command, say
 from testbed.launch import launch_command
 from testbed.run.runs import ORIGIN, Run, finished_training, folder_digest, read_metrics
 from testbed.settings import VerifySettings
+from testbed.waiting import doing
 
 
 class Part(NamedTuple):
@@ -42,6 +43,7 @@ def verify(options: VerifySettings) -> None:
     run = Run(options.runs, options.run)
     if not run.folder.is_dir():
         raise InputError(f"{run.folder}: no such run; {command_for(run, 'corpus')} makes one")
+    doing("comparing files with their checksums")
     wrong = {part: wrong_with(part) for part in parts_of(run)}
     rows = [(part.path.relative_to(run.folder), "DAMAGED" if why else "whole") for part, why in wrong.items()]
     print_table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)

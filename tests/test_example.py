@@ -1,5 +1,6 @@
 """Examples are copied from wherever they are, never over anything, and work as one's own."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,19 @@ def test_nothing_is_overwritten_or_guessed(name, what, tmp_path, capsys):
     assert example.main([name, "--folder", str(tmp_path)]) == 2
     assert what in complaint(capsys)
     assert (tmp_path / "my_editor.py").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_copy_that_breaks_off_leaves_nothing(tmp_path, monkeypatch, capsys):
+    def fill_disk(_, target):
+        Path(target).write_text("half", encoding="utf-8")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(example.shutil, "copyfile", fill_disk)
+        assert example.main(["my_editor", "--folder", str(tmp_path)]) == 2
+    assert "No space left on device" in complaint(capsys)
+    assert not list(tmp_path.iterdir())
+    assert example.main(["my_editor", "--folder", str(tmp_path)]) == 0
 
 
 def test_an_installed_package_has_its_own(tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
-"""A training keeps the memory that it frees."""
+"""A training keeps the memory that it frees; flags that change numbers are found."""
 
 import platform
 import subprocess
 import sys
 
+import jax
 import pytest
+
+from testbed.run.runtime import RARE_FLAGS, numeric_flags
 
 COUNT_FAULTS = """
 import resource
@@ -31,3 +34,17 @@ def test_a_program_finds_the_memory_of_its_last_call():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     # Two arrays of 32 MB would be 15,625 pages of 4 KiB that the kernel had cleared.
     assert int(done.stdout) < 1000
+
+
+@pytest.mark.parametrize("name", RARE_FLAGS)
+def test_a_flag_that_changes_numbers_belongs_to_results_where_it_is_set(name):
+    """JAX_RANDOM_SEED_OFFSET=5 gave other edits under the same name, for one."""
+    usual = getattr(jax.config, name)
+    assert usual == RARE_FLAGS[name]
+    assert name not in numeric_flags()
+    other = not usual if isinstance(usual, bool) else usual + 1
+    try:
+        jax.config.update(name, other)
+        assert numeric_flags()[name] == other
+    finally:
+        jax.config.update(name, usual)

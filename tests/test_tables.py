@@ -207,6 +207,15 @@ def test_the_best_of_each_column_stand_out(rows, directions, contest):
     assert latex_table(table).count(r"\textbf{") == len(table.best_cells)
 
 
+def test_who_says_nothing_where_it_is_in_doubt_is_named_best_nowhere():
+    """Under LEME, who wrote only what it was sure of stood out before."""
+    rows = [["quiet", Estimate(1.0, 0.9, 1.0, 5)], ["a", Estimate(0.6, 0.5, 0.7, 18)],
+            ["b", Estimate(0.5, 0.4, 0.6, 17)]]  # fmt: skip
+    table = Table("t", "T", ["editor", "x"], rows, better={"x": "high"}, contest=range(3))
+    assert table.best_cells == {(1, 1)}
+    assert table.ranks == {1: {1: 1, 2: 2}}
+
+
 def test_heads_say_what_is_better():
     better = better_of([MetricDefinition(f"m {way}", "A test.", way) for way in ("high", "low", "one")])
     table = Table(

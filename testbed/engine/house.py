@@ -1,15 +1,17 @@
 """What a user's editor must leave as it is: code, the weights that it edits, this process, files of the run.
 
 It works in this process, so it can change them all. Looked at are all that modules of this project hold,
-their functions and classes; the functions and classes of FOREIGN modules; a hash of the weights; JAX's flags,
-the working folder and the mask of new files; and files of the run, as far as `testbed.run.watch` sees them.
-Not looked at: other modules, and what lies inside objects. See docs/attack.md.
+their functions and classes; the functions and classes of FOREIGN packages; a hash of the weights; JAX's
+flags, the working folder, the mask of new files, outputs and what an interrupt does; and files of the run, as
+far as `testbed.run.watch` sees them. Not looked at: other packages, and what lies inside objects. See
+docs/attack.md.
 """
 
 import hashlib
 import inspect
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +28,14 @@ from testbed.engine.checks import errors_attributed_to
 from testbed.engine.identity import path_of, paths_of_reads
 from testbed.engine.methods import Method
 from testbed.own import OURS
-from testbed.run.runtime import numeric_flags
-from testbed.run.watch import AT_IMPORT, Touched, is_of_user, watch_files
+from testbed.run.watch import AT_IMPORT, Touched, is_of_user, listen, watch_files
 
-FOREIGN = (
-    "builtins", "math", "json", "hashlib", "random", "numpy", "numpy.linalg", "numpy.random", "jax",
-    "jax.lax", "jax.nn", "jax.numpy", "jax.random", "pyarrow", "pyarrow.compute", "pyarrow.parquet",
-)  # fmt: skip
-"""Modules of others that scores are made with."""
+FOREIGN = {
+    "builtins", "collections", "copy", "functools", "hashlib", "io", "itertools", "json", "math", "os",
+    "pathlib", "random", "re", "shutil", "struct", "tempfile", "time",
+    "flax", "jax", "jaxlib", "numpy", "pyarrow", "safetensors", "scipy",
+}  # fmt: skip
+"""Packages of others that scores are made with."""
 
 
 class House:
@@ -49,6 +51,7 @@ class House:
 
     def __init__(self, editor: str, params: Any) -> None:
         self.editor, self.params = editor, params
+        listen()
         self.objects = dict(_list_objects())
         self.weights, self.process = hash_weights(params), describe_process()
         for name, thing in self.objects.items():
@@ -56,7 +59,7 @@ class House:
                 raise InputError(f"editor {editor} has put code of its own in the place of {name}")
 
     def check(self) -> None:
-        """Look again; the working folder and the mask of new files are put back.
+        """Look again; what messages and files of this process need is put back.
 
         Raises:
             InputError: names what the editor has changed.
@@ -64,6 +67,7 @@ class House:
         process = describe_process()
         os.chdir(self.process["the working folder"])
         os.umask(self.process["the mask of new files"])
+        sys.stdout, sys.stderr = self.process["where lines are printed"]
         for name, value in self.process.items():
             if process[name] != value:
                 raise InputError(
@@ -97,29 +101,35 @@ def describe_process() -> dict[str, Any]:
     """What of a process changes the numbers or the places of files, by what it is called."""
     mask = os.umask(0)
     os.umask(mask)
-    flags = {f"the flag {name} of JAX": value for name, value in numeric_flags().items()}
-    return flags | {"the working folder": str(Path.cwd()), "the mask of new files": mask}
+    flags = {name: getattr(jax.config, name, value) for name, value in jax.config.values.items()}
+    return {f"the flag {name.removeprefix('jax_')} of JAX": value for name, value in flags.items()} | {
+        "the flags of XLA": os.environ.get("XLA_FLAGS", ""),
+        "the working folder": str(Path.cwd()),
+        "the mask of new files": mask,
+        "where lines are printed": (sys.stdout, sys.stderr),
+        "what an interrupt does": signal.getsignal(signal.SIGINT),
+    }
 
 
 def _list_objects() -> Iterator[tuple[str, Any]]:
-    """What the loaded modules of this project hold, their functions' code and their classes' parts.
+    """All that the loaded modules of this project hold, and what can be called of FOREIGN packages.
 
-    Functions and classes of FOREIGN modules, too.
+    The code of functions and the parts of classes, too.
     """
     for module_name, module in list(sys.modules.items()):
-        if module_name in FOREIGN:
-            for name, thing in list(vars(module).items()):
-                if callable(thing) and not name.startswith("_"):
-                    yield f"{module_name}.{name}", thing
-        if module_name.partition(".")[0] not in OURS:
+        package = module_name.partition(".")[0]
+        is_ours = package in OURS
+        if not (is_ours or package in FOREIGN):
             continue
         for name, thing in list(vars(module).items()):
             path = f"{module_name}.{name}"
-            yield path, thing
+            if is_ours or callable(thing):
+                yield path, thing
             if inspect.isfunction(thing):
                 yield f"{path}.__code__", thing.__code__
             if isinstance(thing, type) and thing.__module__ == module_name:
-                yield from ((f"{path}.{part}", value) for part, value in list(vars(thing).items()))
+                parts = list(vars(thing).items())
+                yield from ((f"{path}.{part}", value) for part, value in parts if is_ours or callable(value))
 
 
 def _file_of(thing: Any) -> str:

@@ -143,7 +143,8 @@ def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) 
         [floor, len(first.edits.results), *_metric_cells(first, floor, metrics), None]
         for floor in first.reference_names
     ]
-    note = "The best editor of each column stands out; editors with lost or fewer edits never do. "
+    note = "The best editor of each column stands out; editors with lost or fewer edits never do, nor does "
+    note += "one of which a column has fewer than nine tenths of the cases that it has of another. "
     note += "The last rows bound the meaning of the numbers" + (
         f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
     )

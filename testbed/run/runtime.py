@@ -22,6 +22,14 @@ FLAGS = {
     "partitionable": "jax_threefry_partitionable",
 }
 """Flags of JAX that change numbers."""
+RARE_FLAGS = {
+    "jax_random_seed_offset": 0,
+    "jax_high_dynamic_range_gumbel": False,
+    "jax_softmax_custom_jvp": False,
+    "jax_disable_jit": False,
+    "jax_allow_f16_reductions": True,
+}
+"""Such flags that hardly anybody sets, and what they are otherwise."""
 MALLOC = {"trim_threshold": (-1, -1), "mmap_max": (-4, 0), "arena_max": (-8, 1)}
 """Parameters of glibc's allocator and their values: never give memory back, one heap that grows."""
 WITHOUT_RESULT = re.compile(r"--xla_(dump|force_host_platform_device_count|cpu_parallel_codegen)\S*")
@@ -31,6 +39,8 @@ WITHOUT_RESULT = re.compile(r"--xla_(dump|force_host_platform_device_count|cpu_p
 def numeric_flags() -> dict[str, Any]:
     """The flags of JAX and XLA that change numbers, as they are set; they belong to a result's identity."""
     flags = {name: getattr(jax.config, of_jax) for name, of_jax in FLAGS.items()}
+    rare = {name: getattr(jax.config, name, usual) for name, usual in RARE_FLAGS.items()}
+    flags |= {name: value for name, value in rare.items() if value != RARE_FLAGS[name]}
     xla = WITHOUT_RESULT.sub("", os.environ.get("XLA_FLAGS", ""))
     return flags | {"xla": " ".join(sorted(xla.split()))}
 

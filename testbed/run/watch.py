@@ -36,7 +36,7 @@ class Touched:
 @contextmanager
 def watch_files() -> Iterator[Touched]:
     """Yield what a user's code touches within."""
-    _listen()
+    listen()
     touched = Touched()
     _watches.append(touched)
     try:
@@ -51,7 +51,8 @@ def is_of_user(file: str) -> bool:
 
 
 @cache
-def _listen() -> None:
+def listen() -> None:
+    """Begin to hear of files and variables, once for a process."""
     sys.addaudithook(_hear)
     kind: Any = type(os.environ)
     look_up = kind.__getitem__

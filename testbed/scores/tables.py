@@ -18,6 +18,9 @@ from testbed.scores.statistics import (
 
 SIGNIFICANT = 0.05
 MISSING = "-"
+ENOUGH = 0.9
+"""Of the most cases behind a cell of a column, so many are behind a cell that competes there. Else who says
+nothing where it is in doubt would be the best of those that speak."""
 PAGE = 45
 """Rows of a LaTeX table that fit a page."""
 Cell = str | int | float | Estimate | Comparison | None
@@ -92,6 +95,8 @@ class Table(NamedTuple):
                 continue
             away = {i: self._distance(i, column) for i in self.contest}
             away = {i: x for i, x in away.items() if x < math.inf}
+            cases = {i: _cases_behind(self.rows[i][column]) for i in away}
+            away = {i: x for i, x in away.items() if cases[i] >= ENOUGH * max(cases.values())}
             if away:
                 ranks[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
         return ranks
@@ -103,6 +108,10 @@ class Table(NamedTuple):
             return math.inf
         better = self.better[self.header[column]]
         return {"high": -number, "low": number, "one": abs(number - 1)}[better]
+
+
+def _cases_behind(cell: Cell) -> int:
+    return cell.cases if isinstance(cell, Estimate) else 0
 
 
 def better_of(definitions: Sequence[MetricDefinition]) -> dict[str, Better]:

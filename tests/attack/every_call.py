@@ -30,7 +30,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PATIENCE = 300
+PATIENCE = 1800
 """Seconds after which a command hangs."""
 
 

@@ -1,5 +1,6 @@
 """Editors of others that are wrong in every way: a message that names them, or a count."""
 
+import json
 import shutil
 
 import numpy as np
@@ -9,6 +10,7 @@ from testbed import ask, edit, report
 from testbed.engine.results import read_results
 from testbed.scores.readers import NO_EDIT
 from tests.edited import COLUMNS
+from tests.explored import decode
 from tests.runs import EDITS, at, complaint, copied
 
 HEAD = """
@@ -157,6 +159,8 @@ def test_edits_without_numbers_are_counted_and_fail(trained, here, capsys):
     told = f"{some.lost_edits} of 11 edits of sometimes.Sometimes gave no numbers and count as failures."
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count(told) >= page.count("<table") - 1
+    explored = [decode(path)[0] for path in (runs / "x" / "report" / "explorer").rglob("*.js")]
+    assert "delta['down'].a is no number" in json.dumps(explored)
     assert "never.Never is left out" in capsys.readouterr().out.replace("\n", " ")
 
 

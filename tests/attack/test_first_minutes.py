@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from testbed import console, corpus, demo, edit, train, tune
+from testbed import console, corpus, demo, edit, train, tune, waiting
 from testbed.command_line import parse_options
 from testbed.presets import CORPUS, DEFAULT_PRESET
 from tests.runs import ROOT, at, python
@@ -165,3 +165,20 @@ def test_an_environment_without_packages_is_named(tmp_path):
     assert done.stderr.startswith(f"error: {sys.executable} has none of the packages")
     assert "run make .venv/.ready" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_who_says_nothing_for_some_seconds_tells_what_it_does(monkeypatch, capsys):
+    """As a command that has a report to score, and then one line to say; nothing is told twice."""
+    monkeypatch.setattr(waiting, "PATIENCE", 0.3)
+    monkeypatch.setattr(waiting, "_LOOKS", 0.05)
+    ended = waiting.tell_waits()
+    waiting.doing("scoring edits")
+    time.sleep(0.8)
+    waiting.doing("writing the page")
+    for _ in range(4):
+        time.sleep(0.1)
+        console.say("a line")
+    waiting.doing("")
+    time.sleep(0.5)
+    ended.set()
+    assert capsys.readouterr().err == "scoring edits ...\n"

@@ -1,11 +1,14 @@
 """Editors of others that change the house, read what they do not say, or are never the same."""
 
 import json
+import signal
+from pathlib import Path
 
 import jax
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from jax._src.numpy import ufuncs
 
 from testbed import edit
 from testbed.run.runs import Run
@@ -28,16 +31,38 @@ DONATED = "jax.jit(lambda x: x + 1, donate_argnums=0)(model.params['embedding'])
 POINTER = "import ctypes; x = model.params['embedding']; ctypes.memset(x.unsafe_buffer_pointer(), 0, 400)"
 X64 = 'jax.config.update("jax_enable_x64", True)'
 PRECISION = 'jax.config.update("jax_default_matmul_precision", "bfloat16")'
+HIDES = "import sys, io; sys.stdout, sys.stderr = io.StringIO(), io.StringIO()"
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 MOVES = 'import os; os.makedirs("elsewhere", exist_ok=True); os.chdir("elsewhere")'
 WRITES = 'from pathlib import Path; Path("x/world/names.json").write_text("{}", encoding="utf-8")'
 FACTORS = 'f = noise(model, key); return {"down": f._replace(a=f.a.astype(KIND))}, DONE'
 REFUSED = {
-    "Doubles": ({"prepare": X64}, "has changed the flag x64 of JAX from False to True"),
-    "Rounds": ({"prepare": PRECISION}, "has changed the flag precision of JAX from None to bfloat16"),
+    "Doubles": ({"prepare": X64}, "has changed the flag enable_x64 of JAX from False to True"),
+    "Rounds": (
+        {"prepare": PRECISION},
+        "has changed the flag default_matmul_precision of JAX from None to bfloat16",
+    ),
+    "Hides": ({"prepare": HIDES}, "has changed where lines are printed"),
+    "Deaf": ({"prepare": DEAF}, "has changed what an interrupt does"),
+    "Checks": (
+        {"prepare": 'jax.config.update("jax_debug_nans", True)'}, "has changed the flag debug_nans of JAX"
+    ),
     "Moves": ({"prepare": MOVES}, "has changed the working folder"),
     "Masks": ({"prepare": "import os; os.umask(0o777)"}, "has changed the mask of new files"),
     "Writes": ({"prepare": WRITES}, "has written or removed"),
     "PatchesNumPy": ({"prepare": "import numpy as np; np.exp = np.log"}, "has changed numpy.exp"),
+    "PatchesInside": (
+        {"prepare": "from jax._src.numpy import ufuncs; ufuncs.exp = ufuncs.log"},
+        "has changed jax._src.numpy.ufuncs.exp",
+    ),
+    "PatchesCode": (
+        {"prepare": "import json; json.dumps.__code__ = json.loads.__code__"},
+        "has changed json.dumps.__code__",
+    ),
+    "PatchesFiles": (
+        {"prepare": "import pathlib; pathlib.Path.as_uri = str"},
+        "has changed pathlib.Path.as_uri",
+    ),
     "PatchesJax": ({"prepare": "jnp.log = jnp.exp"}, "has changed jax.numpy.log"),
     "Quits": ({"prepare": "import os; os._exit(0)"}, "SystemExit: 0"),
     "Generates": ({"prepare": "raise GeneratorExit"}, "in prepare: GeneratorExit"),
@@ -87,15 +112,26 @@ def house():
     """What an editor of these tests has changed is put back."""
     from testbed.engine import plan, records
 
-    kept = records.is_written, plan.COPIES, np.exp, jax.numpy.log
+    held = [(records, "is_written"), (plan, "COPIES"), (np, "exp"), (jax.numpy, "log"), (ufuncs, "exp")]
+    held += [(json.dumps, "__code__"), (Path, "as_uri")]
+    kept = [getattr(*one) for one in held]
+    at_interrupt = signal.getsignal(signal.SIGINT)
     yield
-    records.is_written, plan.COPIES, np.exp, jax.numpy.log = kept
+    signal.signal(signal.SIGINT, at_interrupt)
+    for (owner, name), value in zip(held, kept, strict=True):
+        setattr(owner, name, value)
     jax.config.update("jax_enable_x64", False)
     jax.config.update("jax_default_matmul_precision", None)
+    jax.config.update("jax_debug_nans", False)
+
+
+LIKE_OTHERS = {"Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds"}
 
 
 @pytest.mark.usefixtures("house")
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LIKE_OTHERS else ()) for n in REFUSED]
+)
 def test_whoever_changes_the_house_or_its_numbers_is_refused(name, trained, here, capsys):
     how, message = REFUSED[name]
     runs, editor = copied(trained, here), write(here, name, **how)

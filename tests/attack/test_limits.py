@@ -6,15 +6,25 @@ import json
 import os
 import shlex
 import time
+from dataclasses import dataclass
+from types import SimpleNamespace
 
+import jax
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from corpus.errors import InputError
+from lm import checkpoints
+from lm.config import MeshConfig
+from lm.mesh import make_mesh
 from testbed import ask, corpus, edit, export, report, train, verify
 from testbed.advice import command_for
 from testbed.cells import cell_text, escape_controls
+from testbed.console import print_table, run_command
+from testbed.run.model import load_model
 from testbed.run.runs import Run
+from testbed.run.world import load_world
 from testbed.scores import summary
 from tests.runs import EDITS, RECIPE, WORLD, at, complaint, copied
 
@@ -152,6 +162,80 @@ def test_what_intervals_are_said_to_be(finished):
     reading = " ".join(text.split("How to read the tables")[1].split())
     assert "Intervals are over subjects or sequences, requested objects and worlds at once" in reading
     assert "bootstrap" not in reading
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    pass
+
+
+def fails_with(error):
+    def fail(_):
+        raise error
+
+    return run_command("nothing", "", NoOptions, fail, [])
+
+
+LACKS = (
+    MemoryError(),
+    RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes."),
+    RuntimeError("std::bad_alloc"),
+    SystemError("<built-in method> returned NULL without setting an exception"),
+    RuntimeError("can't start new thread"),
+)
+
+
+@pytest.mark.parametrize("error", LACKS, ids=str)
+@pytest.mark.parametrize("is_cause", [False, True])
+def test_whatever_lacks_memory_ends_in_one_message(error, is_cause, capsys):
+    raised = ValueError("something else") if is_cause else error
+    raised.__cause__ = error if is_cause else None
+    assert fails_with(raised) == 2
+    assert complaint(capsys) == "error: there is not enough memory for that; choose smaller numbers\n"
+
+
+def test_a_mistake_is_no_lack_of_memory():
+    with pytest.raises(RuntimeError, match="a mistake"):
+        fails_with(RuntimeError("a mistake"))
+
+
+def test_a_variable_with_which_jax_fails_is_named(monkeypatch, capsys):
+    monkeypatch.setenv("JAX_NUMPY_RANK_PROMOTION", "raise")
+    assert fails_with(ValueError("shapes, with the config option jax_numpy_rank_promotion='raise'.")) == 2
+    assert "JAX_NUMPY_RANK_PROMOTION is 'raise' in the environment" in complaint(capsys)
+    monkeypatch.delenv("JAX_NUMPY_RANK_PROMOTION")
+    with pytest.raises(ValueError, match="shapes"):
+        fails_with(ValueError("shapes, with the config option jax_numpy_rank_promotion='raise'."))
+
+
+@pytest.mark.parametrize("error", [AssertionError(), RuntimeError("Unable to initialize backend")], ids=str)
+def test_no_device_is_a_message(error, monkeypatch):
+    def find_none():
+        raise error
+
+    monkeypatch.setattr(jax, "devices", find_none)
+    with pytest.raises(InputError, match="unset JAX_PLATFORMS"):
+        make_mesh(MeshConfig())
+
+
+def test_a_checkpoint_that_no_memory_holds_is_not_called_another(finished, monkeypatch):
+    """Before, the advice was to move all checkpoints away."""
+    read = checkpoints.ocp.checkpointables_metadata
+    run = Run(finished, "x")
+
+    def read_in_part(path):
+        return SimpleNamespace(metadata=read(path).metadata | {"step": None})
+
+    monkeypatch.setattr(checkpoints.ocp, "checkpointables_metadata", read_in_part)
+    with pytest.raises(MemoryError):
+        load_model(run, load_world(run))
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "none", "-3"])
+def test_a_terminal_of_no_width_still_shows_numbers(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", columns)
+    print_table("numbers", ("", "count"), [("a", 1234)])
+    assert "1,234" in capsys.readouterr().out
 
 
 def test_corpora_are_as_before(tmp_path):

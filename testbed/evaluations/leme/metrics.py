@@ -111,19 +111,29 @@ class Answers(readers.Answers):
         return self.reader.probability.argmax(axis=1)
 
     @lazy_property
+    def has_best(self) -> np.ndarray:
+        """bool[N]: whether one option is likelier than every other; else the reader answers nothing."""
+        probability = self.reader.probability
+        return (probability == probability.max(axis=1, keepdims=True)).sum(axis=1) == 1
+
+    @lazy_property
     def says_new(self) -> np.ndarray:
         """bool[N]: whether that is the requested object."""
-        return self._take_best(self.choices.options) == self.requested
+        return self.has_best & (self._take_best(self.choices.options) == self.requested)
 
     @lazy_property
     def is_right(self) -> np.ndarray:
         """bool[N]: whether nothing is likelier to the agent, at the reader's time."""
-        return self._take_best(is_equally_good(self.belief, self.belief.max(1, keepdims=True)))
+        return self.has_best & self._take_best(
+            is_equally_good(self.belief, self.belief.max(1, keepdims=True))
+        )
 
     @lazy_property
     def was_right(self) -> np.ndarray:
         """bool[N]: whether nothing was likelier to the agent before the edit."""
-        return self._take_best(is_equally_good(self.old_belief, self.old_belief.max(1, keepdims=True)))
+        return self.has_best & self._take_best(
+            is_equally_good(self.old_belief, self.old_belief.max(1, keepdims=True))
+        )
 
     @lazy_property
     def movement(self) -> Movement:

@@ -43,7 +43,7 @@ def make_readers(results: Results, editor: str) -> dict[str, Reader]:
 def model_passages(results: Results, when: int) -> np.ndarray:
     """What the model wrote, object[passages] of lines: 0 before the edit, 1 after it."""
     p = results.passages
-    return _as_column(
+    return as_column(
         trim_passage(lines, ended) for lines, ended in zip(p.lines[:, when], p.ended[:, when], strict=True)
     )
 
@@ -58,10 +58,10 @@ def _bayesian_passages(results: Results, time: int) -> np.ndarray:
     def write_lines(case: int, entity: int) -> Iterator[Line]:
         for fact, obj in objects[case].items():
             if fact[0] == entity:
-                yield from [_line_stating(fact, obj)] * TIMES
+                yield from [line_stating(fact, obj)] * TIMES
 
     p = results.passages
-    return _as_column(
+    return as_column(
         tuple(write_lines(case, standards[case].entities[str(role)]))
         for case, role in zip(p.case.tolist(), p.role, strict=True)
     )
@@ -81,19 +81,20 @@ def _frequency_passages(results: Results) -> np.ndarray:
             weights = c.frequency[row, 1]
             if weights.sum() > 0:
                 places = rng.choice(len(weights), TIMES, p=weights / weights.sum())
-                yield from (_line_stating(fact, obj) for obj in c.options[row][places].tolist())
+                yield from (line_stating(fact, obj) for obj in c.options[row][places].tolist())
 
-    return _as_column(
+    return as_column(
         tuple(write_lines(case, entities[case][str(role)]))
         for case, role in zip(p.case.tolist(), p.role, strict=True)
     )
 
 
-def _line_stating(fact: Fact, obj: int) -> Line:
+def line_stating(fact: Fact, obj: int) -> Line:
+    """The sentence that a fact has an object, as it is read."""
     return Line("", Sentence(Kind.ATOMIC, None, Atom(*fact, obj)), "")
 
 
-def _as_column(texts: Iterable[tuple[Line, ...]]) -> np.ndarray:
+def as_column(texts: Iterable[tuple[Line, ...]]) -> np.ndarray:
     """object[passages]."""
     rows = list(texts)
     column = np.empty(len(rows), object)
