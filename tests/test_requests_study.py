@@ -20,7 +20,7 @@ from tests.worlds import HEDGED, make_hedged
 
 def test_the_setting_whose_slope_is_nearest_to_one_is_taken_on_worlds_of_its_own(tmp_path):
     options = Settings(runs=tmp_path)
-    assert not {*DEVELOPMENT} & {*options.world_runs}
+    assert not {*DEVELOPMENT} & {*options.seeds_of("taken back")}
     folder = run_of(tmp_path, DEVELOPMENT[0]).folder
     folder.mkdir(parents=True)
     slopes = {"keyed-forms": (0.5, 1.1, 0.95), "keyed-face-value": (1.2, 0.9, 0.7)}

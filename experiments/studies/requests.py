@@ -66,8 +66,10 @@ PARTS = (*FORMS, *(f"{form}, {claim}" for form in FORMS for claim in CLAIMS), DE
 class Settings(StagedSettings):
     """How many worlds, and who edits them."""
 
-    worlds: int = 7
+    worlds: int = 6
     """Worlds, of seeds 10, 11, ..."""
+    further: int = 2
+    """Further worlds of the seeds behind these, in which facts are taken back and nothing else is told."""
     editors: tuple[str, ...] = EDITORS
     """Who is told claims and retractions; of the latter others are told besides."""
     edits: int = 180
@@ -75,10 +77,9 @@ class Settings(StagedSettings):
     retractions: int = 170
     """Facts that each editor is to forget in each world, at most."""
 
-    @property
-    def world_runs(self) -> dict[int, Run]:
-        """A run for each world, by its seed."""
-        return {seed: run_of(self.runs, seed) for seed in range(FIRST_SEED, FIRST_SEED + self.worlds)}
+    def seeds_of(self, asked: str) -> range:
+        """The seeds of the worlds in which something is asked."""
+        return range(FIRST_SEED, FIRST_SEED + self.worlds + (self.further if asked == "taken back" else 0))
 
 
 class Trial(NamedTuple):
@@ -106,13 +107,14 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """The development worlds' models and the settings, then the models and the edits of the others."""
-    for seed in (*DEVELOPMENT, *options.world_runs):
+    for seed in (*DEVELOPMENT, *options.seeds_of("taken back")):
         yield from world_stages(options.runs, seed, clock)
     yield "settings", partial(choose_settings, options)
     # Generators make each stage when its turn comes, and then the settings are chosen.
-    for seed in options.world_runs:
-        for asked in EVALUATIONS:
+    for asked in EVALUATIONS:
+        for seed in options.seeds_of(asked):
             yield from stages.edit_stages([edit_settings(options, seed, asked)], f", {asked}")
+    for seed in options.seeds_of("taken back"):
         yield f"aims in the world of seed {seed}", partial(measure_aims, options, seed)
 
 
@@ -215,16 +217,17 @@ def edit_settings(options: Settings, seed: int, asked: str) -> EditSettings:
 
 def record_study(options: Settings) -> Path:
     """The tables of the chapter, of all worlds; slopes by world; settings; what the models label rightly."""
-    told, taken_back = (score_worlds(options, [*options.world_runs], asked) for asked in EVALUATIONS)
-    by_world = {seed: score_worlds(options, [seed], "told") for seed in options.world_runs}
+    told, taken_back = (score_worlds(options, options.seeds_of(asked), asked) for asked in EVALUATIONS)
+    by_world = {seed: score_worlds(options, [seed], "told") for seed in options.seeds_of("told")}
     settings = choose_settings(options)
     tables = [
         slope_table(told), distance_table(told), world_table(by_world), form_table(told),
         disjunction_table(told), retraction_table(taken_back), retraction_table(told),
         settings_table(settings),
     ]  # fmt: skip
-    aims = [round(measure_aims(options, seed), 4) for seed in options.world_runs]
-    labels = {run.name: read_metrics(run)[-1]["truth"] for run in options.world_runs.values()}
+    aims = [round(measure_aims(options, seed), 4) for seed in options.seeds_of("taken back")]
+    runs = [run_of(options.runs, seed) for seed in options.seeds_of("taken back")]
+    labels = {run.name: read_metrics(run)[-1]["truth"] for run in runs}
     return options.record(
         run_of(options.runs, FIRST_SEED),
         {"requests.md": stages.show_tables(table for table in tables if table)},
