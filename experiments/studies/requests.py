@@ -68,8 +68,8 @@ class Settings(StagedSettings):
 
     worlds: int = 6
     """Worlds, of seeds 10, 11, ..."""
-    further: int = 2
-    """Further worlds of the seeds behind these, in which facts are taken back and nothing else is told."""
+    forgetful: int = 8
+    """Worlds of the same seeds and of those behind them, in which facts are taken back."""
     editors: tuple[str, ...] = EDITORS
     """Who is told claims and retractions; of the latter others are told besides."""
     edits: int = 180
@@ -79,7 +79,7 @@ class Settings(StagedSettings):
 
     def seeds_of(self, asked: str) -> range:
         """The seeds of the worlds in which something is asked."""
-        return range(FIRST_SEED, FIRST_SEED + self.worlds + (self.further if asked == "taken back" else 0))
+        return range(FIRST_SEED, FIRST_SEED + (self.worlds if asked == "told" else self.forgetful))
 
 
 class Trial(NamedTuple):
