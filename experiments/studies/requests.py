@@ -11,6 +11,7 @@ editor is told claims in every form, and retractions of whole facts by themselve
 said of the fact. A world takes some minutes of a core.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +26,7 @@ from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
 from testbed.engine.controls import FormsConfig
-from testbed.engine.controls.forms import Reasoner, ask_facts
+from testbed.engine.controls.forms import Heard, Reasoner, ask_facts
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED, Requests
 from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
 from testbed.evaluations.requests.tables import disjunction_table, form_table, retraction_table, slope_table
@@ -33,7 +34,7 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import exact_agent
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
-from testbed.run.world import load_world
+from testbed.run.world import World, load_world
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
@@ -65,8 +66,10 @@ PARTS = (*FORMS, *(f"{form}, {claim}" for form in FORMS for claim in CLAIMS), DE
 class Settings(StagedSettings):
     """How many worlds, and who edits them."""
 
-    worlds: int = 7
+    worlds: int = 6
     """Worlds, of seeds 10, 11, ..."""
+    forgetful: int = 8
+    """Worlds of the same seeds and of those behind them, in which facts are taken back."""
     editors: tuple[str, ...] = EDITORS
     """Who is told claims and retractions; of the latter others are told besides."""
     edits: int = 180
@@ -74,10 +77,9 @@ class Settings(StagedSettings):
     retractions: int = 170
     """Facts that each editor is to forget in each world, at most."""
 
-    @property
-    def world_runs(self) -> dict[int, Run]:
-        """A run for each world, by its seed."""
-        return {seed: run_of(self.runs, seed) for seed in range(FIRST_SEED, FIRST_SEED + self.worlds)}
+    def seeds_of(self, asked: str) -> range:
+        """The seeds of the worlds in which something is asked."""
+        return range(FIRST_SEED, FIRST_SEED + (self.worlds if asked == "told" else self.forgetful))
 
 
 class Trial(NamedTuple):
@@ -105,13 +107,15 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """The development worlds' models and the settings, then the models and the edits of the others."""
-    for seed in (*DEVELOPMENT, *options.world_runs):
+    for seed in (*DEVELOPMENT, *options.seeds_of("taken back")):
         yield from world_stages(options.runs, seed, clock)
     yield "settings", partial(choose_settings, options)
     # Generators make each stage when its turn comes, and then the settings are chosen.
-    for seed in options.world_runs:
-        for asked in EVALUATIONS:
+    for asked in EVALUATIONS:
+        for seed in options.seeds_of(asked):
             yield from stages.edit_stages([edit_settings(options, seed, asked)], f", {asked}")
+    for seed in options.seeds_of("taken back"):
+        yield f"aims in the world of seed {seed}", partial(measure_aims, options, seed)
 
 
 def world_stages(runs: Path, seed: int, clock: stages.Clock) -> Iterator[stages.Stage]:
@@ -141,10 +145,14 @@ def choose_settings(options: Settings) -> dict[str, dict[str, Trial]]:
 
 def _ask_development(run: Run, seed: int) -> tuple:
     """A world, what its model says of every fact, and claims told in every form."""
-    world = load_world(run)
-    heard = ask_facts(load_model(run, world)[0], world)
+    world, heard = _ask_model(run)
     cases = EVALUATIONS["told"].make_cases(world, exact_agent(world), DEVELOPMENT_CASES, CREDENCE, seed)
     return world, heard, [case for case in cases if case.facets["form"] != "retraction"]
+
+
+def _ask_model(run: Run) -> tuple[World, dict[int, Heard]]:
+    world = load_world(run)
+    return world, ask_facts(load_model(run, world)[0], world)
 
 
 def measure_trial(worlds: Sequence[tuple], name: str, value: float) -> Trial:
@@ -167,7 +175,24 @@ def measure_trial(worlds: Sequence[tuple], name: str, value: float) -> Trial:
                 off = choice.agent[1, place] - choice.agent[0, place] - float(case.facets["centre"])
                 product += off * (aim[place] - heard[fact].p[place])
                 square += off**2
-    return Trial(value, product / square, float(np.mean(far)))
+    return Trial(value, product / square if square else math.nan, float(np.mean(far)))
+
+
+def measure_aims(options: Settings, seed: int) -> float:
+    """How far from the agent `keyed-forms` aims after retractions, before it is stored; kept on disk."""
+    run = run_of(options.runs, seed)
+    path = run.folder / "requests-aims.json"
+    if not path.exists():
+        settings = edit_settings(options, seed, "taken back")
+        world, heard = _ask_model(run)
+        cases = EVALUATIONS["taken back"].make_cases(
+            world, exact_agent(world), options.retractions, CREDENCE, seed
+        )
+        value = settings.configs["keyed-forms"].prior
+        write_json(
+            path, {"distance": measure_trial([(world, heard, [*cases])], "keyed-forms", value).distance}
+        )
+    return read_json(path)["distance"]
 
 
 def _with_setting(name: str, value: float) -> FormsConfig:
@@ -192,21 +217,24 @@ def edit_settings(options: Settings, seed: int, asked: str) -> EditSettings:
 
 def record_study(options: Settings) -> Path:
     """The tables of the chapter, of all worlds; slopes by world; settings; what the models label rightly."""
-    told, taken_back = (score_worlds(options, [*options.world_runs], asked) for asked in EVALUATIONS)
-    by_world = {seed: score_worlds(options, [seed], "told") for seed in options.world_runs}
+    told, taken_back = (score_worlds(options, options.seeds_of(asked), asked) for asked in EVALUATIONS)
+    by_world = {seed: score_worlds(options, [seed], "told") for seed in options.seeds_of("told")}
     settings = choose_settings(options)
     tables = [
         slope_table(told), distance_table(told), world_table(by_world), form_table(told),
         disjunction_table(told), retraction_table(taken_back), retraction_table(told),
         settings_table(settings),
     ]  # fmt: skip
-    labels = {run.name: read_metrics(run)[-1]["truth"] for run in options.world_runs.values()}
+    aims = [round(measure_aims(options, seed), 4) for seed in options.seeds_of("taken back")]
+    runs = [run_of(options.runs, seed) for seed in options.seeds_of("taken back")]
+    labels = {run.name: read_metrics(run)[-1]["truth"] for run in runs}
     return options.record(
         run_of(options.runs, FIRST_SEED),
         {"requests.md": stages.show_tables(table for table in tables if table)},
         BY_EDITOR,
         found=figures_by_editor(told, PARTS),
         retractions=figures_by_editor(taken_back, PARTS),
+        aims={"by world": {"all": {"keyed-forms": {"distance aimed at": aims}}}},
         labels_right={name: {"all": {"model": {"labels right": share}}} for name, share in labels.items()},
     )
 

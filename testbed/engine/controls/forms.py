@@ -4,7 +4,9 @@
 x depends on, or that depends on x, p(y) and how often the two go together over other subjects, T(x, y). The
 joint belief J(x, y) = T(x, y) a(x) b(y) has these margins; a and b are what was heard of each. A request is
 a likelihood of x, as its words say it (`bayes.statements`): J times it, summed, are the beliefs afterwards.
-A retraction sets a(o) of its object to the median of a: as much as is heard of any object by chance.
+Where the model seldom speaks of a relation of a subject, nothing was heard: a is 1, whatever the model says
+when it is asked. A retraction sets a(o) of its object to the median of a, as much as is heard of any object
+by chance; a retraction of all that was said sets a to 1.
 
 `keyed-face-value`, the trivial rival, believes what is said as far as it is said, whatever was believed
 before, and nothing follows.
