@@ -24,7 +24,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from lm.language_model import LanguageModel
-from testbed.engine.checks import errors_attributed_to
+from testbed.engine.checks import check_settings, errors_attributed_to
 from testbed.engine.identity import path_of, paths_of_reads
 from testbed.engine.methods import Method
 from testbed.own import OURS
@@ -156,6 +156,8 @@ class Guest:
         self.editor, self.path = method.editor, path_of(author)
         module = self.path.partition(":")[0]
         self.is_ours = module.partition(".")[0] in OURS
+        if not self.is_ours:
+            check_settings(author)
         self.house = None if self.is_ours else House(self.path, model.params)
         self.known = {*map(str, paths_of_reads(self.path, getattr(author, "reads", ())).values())}
         self.known |= set(getattr(author, "reads", ()))

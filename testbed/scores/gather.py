@@ -147,6 +147,7 @@ def gather_results(
             edits are of two models and nothing says which one is the run's.
     """
     groups: dict[str, dict[tuple[int, int], _EditFolder]] = {}
+    origins: dict[str, int] = {}
     for number, run in enumerate(runs):
         folders = finished_edits(run, recorded.name)
         for folder in unfinished_edits(run, recorded.name):
@@ -161,8 +162,10 @@ def gather_results(
             fresh += 1
             models.setdefault(config["settings"]["checkpoint"], set()).add(config["inputs"]["checkpoint"])
             if is_wanted(config):
-                one = _EditFolder(number, folder, config)
-                twin = groups.setdefault(_pool_key(config), {}).setdefault((number, one.seed), one)
+                # A copy of a run, or a link to it, is no further world.
+                origin = origins.setdefault(hash_content(config["inputs"]), number)
+                one = _EditFolder(origin, folder, config)
+                twin = groups.setdefault(_pool_key(config), {}).setdefault((origin, one.seed), one)
                 if twin is not one:
                     report_left_out(f"{folder} has the edits of {twin.folder} again and is left out")
         if not fresh:
