@@ -25,7 +25,7 @@ import numpy as np
 from corpus.errors import InputError
 from lm.language_model import LanguageModel
 from testbed.engine.checks import check_settings, errors_attributed_to
-from testbed.engine.identity import path_of, paths_of_reads
+from testbed.engine.identity import path_of, paths_of_reads, sources_of
 from testbed.engine.methods import Method
 from testbed.own import OURS
 from testbed.run.watch import AT_IMPORT, Touched, is_of_user, listen, watch_files
@@ -161,6 +161,7 @@ class Guest:
         self.house = None if self.is_ours else House(self.path, model.params)
         self.known = {*map(str, paths_of_reads(self.path, getattr(author, "reads", ())).values())}
         self.known |= set(getattr(author, "reads", ()))
+        self.known |= {str(source) for source in sources_of(module)}
         self.seen, self.run = set(AT_IMPORT.get(module, ())), run.absolute()
 
     @contextmanager
