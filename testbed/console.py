@@ -95,10 +95,11 @@ def run_command(
     except Exception as error:
         if is_lack_of_memory(error):
             return _print_error("there is not enough memory for that; choose smaller numbers")
-        if (name := _variable_behind(error)) is None:
+        variable = _variable_behind(error)
+        if variable is None:
             raise
         return _print_error(
-            f"{name} is {os.environ[name]!r} in the environment, with which JAX fails here; unset it "
+            f"{variable} is {os.environ[variable]!r} in the environment, with which JAX fails here; unset it "
             f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
         )
     return 0
