@@ -128,7 +128,9 @@ def house():
     jax.config.update("jax_debug_nans", False)
 
 
-LIKE_OTHERS = {"Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds"}
+LIKE_OTHERS = {
+    "Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds", "Masks", "Truths", "ComplexLoss"
+}  # fmt: skip
 
 
 @pytest.mark.usefixtures("house")
