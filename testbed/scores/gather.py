@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -181,15 +181,26 @@ def gather_results(
         for one in group:
             verify_folder(one.folder)
     names = name_editors([group[0].config for _, group in editors], [key for key, _ in editors])
-    pools = []
+    pools, several = [], _edit_several_models(one for _, group in editors for one in group)
     for name, (_, group) in zip(names, editors, strict=True):
         try:
-            pools.append(_pool_editor(name, group, recorded))
+            pool = _pool_editor(name, group, recorded)
+            which = group[0].config["settings"]["checkpoint"]
+            other = f"{name} edited the {which} checkpoint of its run; not every editor here did"
+            pools.append(pool._replace(notes=[*pool.notes, *[other] * several]))
         except NoNumbersError as error:
             report_left_out(f"{name} is left out: {error}")
     if editors and not pools:
         raise InputError(f"no edits of {', '.join(run.name for run in runs)} gave numbers")
     return pools
+
+
+def _edit_several_models(edits: Iterable[_EditFolder]) -> bool:
+    """Whether the edits of one run are of several of its checkpoints."""
+    models: dict[int, set[str]] = {}
+    for one in edits:
+        models.setdefault(one.number, set()).add(one.config["inputs"]["checkpoint"])
+    return any(len(digests) > 1 for digests in models.values())
 
 
 def case_keys(results: Results) -> list[tuple[int, ...]]:

@@ -128,9 +128,7 @@ def house():
     jax.config.update("jax_debug_nans", False)
 
 
-LIKE_OTHERS = {
-    "Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds", "Masks", "Truths", "ComplexLoss"
-}  # fmt: skip
+LIKE_OTHERS = {"Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds", "Masks", "Truths"}
 
 
 @pytest.mark.usefixtures("house")
