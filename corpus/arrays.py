@@ -41,7 +41,12 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
-    except (ValueError, TypeError, KeyError, EOFError, OverflowError, MemoryError, BadZipFile) as error:
+    except MemoryError as error:
+        raise InputError(
+            f"{path} needs more memory than there is ({error!s:.200}); if that cannot be, it is damaged: "
+            f"{advise_remake(path.parent)}"
+        ) from None
+    except (ValueError, TypeError, KeyError, EOFError, OverflowError, BadZipFile) as error:
         raise InputError(
             f"{path} is not a file of arrays ({error!s:.200}); {advise_remake(path.parent)}"
         ) from None

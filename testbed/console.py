@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -17,6 +18,7 @@ from testbed.command_line import HELP, about_presets, parse_options, preset_of
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
 from testbed.evaluations.catalogue import own_evaluations
 from testbed.launch import INTERRUPTED
+from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
 from testbed.waiting import doing, was_heard
@@ -95,10 +97,13 @@ def run_command(
     except Exception as error:
         if is_lack_of_memory(error):
             return _print_error("there is not enough memory for that; choose smaller numbers")
-        if (name := _variable_behind(error)) is None:
+        if place := _place_in_own(error, args or ()):
+            return _print_error(f"{type(error).__name__}: {str(error).partition(chr(10))[0]} ({place})")
+        variable = _variable_behind(error)
+        if variable is None:
             raise
         return _print_error(
-            f"{name} is {os.environ[name]!r} in the environment, with which JAX fails here; unset it "
+            f"{variable} is {os.environ[variable]!r} in the environment, with which JAX fails here; unset it "
             f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
         )
     return 0
@@ -269,6 +274,14 @@ def _console() -> "Console":
         stderr=bool(_documents),
         force_jupyter=False,
     )
+
+
+def _place_in_own(error: BaseException, args: Sequence[str]) -> str:
+    """Where an error comes from in the code of the user's that a command line names; nothing elsewhere."""
+    modules = {name.partition(":")[0] for word in args for name in OWN.findall(word)}
+    files = {getattr(sys.modules.get(name), "__file__", None) for name in modules}
+    steps = [step for step in traceback.extract_tb(error.__traceback__) if step.filename in files]
+    return f"{steps[-1].filename}, line {steps[-1].lineno}" if steps else ""
 
 
 def _variable_behind(error: BaseException) -> str | None:

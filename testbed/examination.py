@@ -1,6 +1,7 @@
 """Cases, edits and results of one run as tables with names: what `testbed.open_run` gives to Python."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from testbed.engine.sweep import Bench
 from testbed.engine.unasked import ask_unasked_facts
 from testbed.evaluations.interface import Evaluation
 from testbed.grid import Grid
+from testbed.own import OURS
 from testbed.protocol import Case
 from testbed.run.world import World
 from testbed.run_parts import RunParts
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Cases that a list of them shows."""
+LOOKED_AT = 3
+"""Cases of a user's evaluation that are made twice."""
 _OF_SUBJECTS = ("subject", "object", "truth", "options")
 """Columns that number entities; those that begin with an answer do, too."""
 
@@ -46,7 +50,25 @@ def draw_cases(world: World, agent: "Agent", settings: EditSettings) -> list[Cas
         InputError: the world or the agent has nothing to ask.
     """
     evaluation, config = settings.chosen_evaluation, settings.cases
-    return list(evaluation.make_cases(world, agent, config.count, config.credence, settings.seed))
+
+    def make() -> Iterator[Case]:
+        return evaluation.make_cases(world, agent, config.count, config.credence, settings.seed)
+
+    cases = list(make())
+    if type(evaluation).__module__.partition(".")[0] not in OURS:
+        _check_own_cases(settings, cases, list(islice(make(), LOOKED_AT)))
+    return cases
+
+
+def _check_own_cases(settings: EditSettings, cases: Sequence[Case], again: Sequence[Case]) -> None:
+    """Refuse what a user's evaluation makes where it makes nothing, too much, or something else each time."""
+    name, count = settings.evaluation, settings.cases.count
+    if not 0 < len(cases) <= count:
+        raise InputError(f"the evaluation {name} makes {len(cases):,} cases where {count:,} are wanted")
+    if repr(again) != repr(cases[:LOOKED_AT]):
+        raise InputError(
+            f"the evaluation {name} makes other cases each time; draw by kit.generator(seed, ...) alone"
+        )
 
 
 def recalibrate(

@@ -80,7 +80,11 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     folder = above / f"{editor.replace(':', '.')}-{len(list(above.glob('*'))):012x}"
     folder.mkdir(parents=True)
     config = {
-        "inputs": {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus), "checkpoint": "m"},
+        "inputs": {
+            "world": folder_digest(run.world),
+            "corpus": folder_digest(run.corpus),
+            "checkpoint": f"of {run.name}",
+        },
         "settings": EditSettings(seed=seed).settings_as_data() | changes,
         "code": code_of_cases(cases_from(Hase)),
         "editor": editor,

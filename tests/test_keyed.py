@@ -15,10 +15,11 @@ from corpus.errors import InputError
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.attention import left_padded_layout, packed_layout
 from lm.delta import add_to_carry, empty_carry, fold_delta, scale_delta
-from lm.editors.interface import edit_once
+from lm.editors.interface import Request, edit_once
 from lm.editors.keyed import AT_THE_NAME
 from lm.editors.self_bayes import BeliefConfig, SelfBayesConfig
 from lm.editors.self_bayes.method import SelfBayes
+from lm.editors.self_bayes.reasoning import locate_request
 from lm.editors.self_bayes.storage import open_storage, subjects_of
 from lm.huggingface import export_model
 from lm.memory import Memory, find_slots, join_memories, names_so_far, store_memory
@@ -233,6 +234,18 @@ def test_edits_on_top_of_each_other_are_all_kept(toy, mind):
     assert np.mean([log_rise(toy, model, at(requests, i)) for i in range(len(requests.prompt))]) > 1
     used = int((np.asarray(carried["memory"].keys) != PAD).any(axis=1).sum())
     assert used == len({int(r) for r in requests.prompt[:, 0, 1]})
+
+
+def test_an_edit_changes_how_readily_a_subject_is_spoken_of_but_not_what_has_been_read(toy, mind):
+    request = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, 0)))
+    delta, _ = edit_once(KEYED, toy.model, mind, at(toy.batch, 0), toy.keys[0])
+    edited = toy.model.with_delta(delta)
+    before, after = (locate_request(model, mind, request) for model in (toy.model, edited))
+    np.testing.assert_array_equal(after.share, before.share)
+    np.testing.assert_array_equal(after.reading_probability, before.reading_probability)
+    assert float(before.changed.max()) == 0
+    assert float(after.changed[after.relation]) > 0.1
+    assert int(after.answers[after.relation]) == int(request.answer[0])
 
 
 def test_rows_of_one_token_names_are_the_same_edit_and_fold(toy, mind):

@@ -21,7 +21,7 @@ from lm.editors.self_bayes.reasoning import (
 )
 from tests.test_exact_agent import tiny_world
 
-NOBODY = np.zeros((1, 1), np.int32)
+NOBODY = jnp.zeros((1, 1), jnp.int32)
 
 
 def mind_of(graph, config, counts, resolved):
@@ -46,6 +46,7 @@ def mind_of(graph, config, counts, resolved):
         relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY, possible=jnp.array(possible),
         top=jnp.array(top), p=jnp.array(np.take_along_axis(p, top, axis=2)),
         reading_probability=jnp.array(known),
+        share=jnp.array(weight),
         counts=jnp.array(weight),
         kappa=jnp.full((relations, relations), config.row_mass), seldom=jnp.float32(0.1),
         persists=jnp.array(facts_persist, jnp.float32),
@@ -97,7 +98,7 @@ def test_consequences_are_the_exact_agents(persistence, seed, mass):
         requested = jnp.array(graph.objects == target, jnp.float32)
         asked = RequestContext(
             jnp.int32(r), NOBODY, jnp.array(subject), requested, holders, 0 * holders, jnp.array(share),
-            jnp.array(known),
+            jnp.array(known), jnp.zeros(len(known), int), jnp.zeros(len(known)),
         )  # fmt: skip
         implied = infer_consequences(mind, asked)
         (at,) = np.flatnonzero(np.asarray(implied.relation) == child)
@@ -139,13 +140,14 @@ def test_doubt_about_which_is_the_cause_is_carried_into_what_moves(seed, chance)
         mind = Mind(
             relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=NOBODY,
             possible=jnp.ones((2, objects), bool), top=jnp.array(top), p=jnp.array(p),
-            reading_probability=jnp.array(known), counts=jnp.array(known),
+            reading_probability=jnp.array(known), share=jnp.array(known), counts=jnp.array(known),
             kappa=jnp.ones((2, 2)), seldom=jnp.float32(0.1), persists=jnp.array(persists),
             depends=jnp.array(depends), reach=jnp.array(dependence_walks(np.array([-1, 0]), np.ones((2, 2)))),
         )  # fmt: skip
         asked = RequestContext(
             jnp.int32(0), NOBODY, jnp.arange(subjects) == 0, jnp.eye(objects)[seed % objects],
             jnp.zeros(subjects), jnp.zeros(subjects), jnp.array(known[:, 0]), jnp.array(known[:, 0]),
+            jnp.zeros(2, int), jnp.zeros(2),
         )  # fmt: skip
         return float(infer_consequences(mind, asked).moves[0])
 
@@ -153,6 +155,46 @@ def test_doubt_about_which_is_the_cause_is_carried_into_what_moves(seed, chance)
     acted_on = 1.0 if np.float32(chance) >= np.float32(DOUBT) else chance
     assert moves(chance) == pytest.approx(acted_on * moves(1.0) + (1 - acted_on) * moves(0.0), abs=1e-5)
     assert moves(0.0) == pytest.approx(1 - known[1, 0], abs=1e-5), "what was read of a cause stays"
+
+
+def told_mind(objects, subjects):
+    """Two relations, the second depends on the first; three subjects of each object, all read, all sure."""
+    modes = jnp.arange(subjects) % objects
+    row = jnp.ones((2, subjects))
+    linked = jnp.array([[0.0, 1.0], [0.0, 0.0]])
+    return Mind(
+        relations=NOBODY, words=NOBODY, subjects=NOBODY, objects=jnp.arange(objects)[:, None],
+        possible=jnp.ones((2, objects), bool), top=jnp.tile(modes[None, :, None], (2, 1, 1)),
+        p=row[..., None], reading_probability=row, share=row, counts=row, kappa=jnp.full((2, 2), 0.1),
+        seldom=jnp.float32(0.1), persists=jnp.zeros(2), depends=linked,
+        reach=jnp.array(dependence_walks(np.array([-1, 0]), np.asarray(linked))),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("persists", [0.0, 1.0])
+def test_what_an_earlier_edit_told_stays_and_what_only_followed_from_one_follows_again(persists):
+    """The cause becomes object 2. Its effect is 1 now.
+
+    Where the cause was 0, the effect was told. Where the cause was 1, it only followed.
+    """
+    objects, subjects = 4, 13
+    mind = told_mind(objects, subjects)._replace(persists=jnp.full(2, persists))
+    share = jnp.full(2, 1.0 if persists == 0 else 0.1)
+    read = jnp.full(2, 0.0)
+
+    def moves(answers, changed):
+        holders = jnp.zeros(subjects)
+        request = RequestContext(
+            jnp.int32(0), NOBODY, jnp.arange(subjects) == 12, jnp.eye(objects)[2], holders, holders,
+            share, read, jnp.array(answers), jnp.array(changed),
+        )  # fmt: skip
+        return float(infer_consequences(mind, request).moves[0])
+
+    unedited = moves([0, 0], [0.0, 0.0])
+    told, followed = moves([0, 1], [0.0, 0.95]), moves([1, 1], [0.9, 0.95])
+    assert told < 0.25
+    assert followed == pytest.approx(unedited, abs=0.01 if persists else 0.1)
+    assert unedited > 0.7
 
 
 @given(st.integers(2, 7), st.integers(0, 10**6))

@@ -173,6 +173,34 @@ def test_a_copy_of_edits_counts_once(runs, tmp_path):
     assert all(line.endswith("again and is left out") for line in said)
 
 
+def test_editors_of_two_checkpoints_of_one_run_say_which(runs, tmp_path):
+    """One table showed both before, and compared them, untold."""
+    shutil.copytree(runs / "x", tmp_path / "x")
+    assert not any(e.notes for e in gather_results([Run(tmp_path, "x")], EDITS))
+    (rome,) = edits_of(tmp_path / "x", "rome*")
+    config = json.loads((rome / "config.json").read_text(encoding="utf-8"))
+    best = config["settings"] | {"checkpoint": "best"}
+    changed(rome, inputs=config["inputs"] | {"checkpoint": "another"}, settings=best)
+    notes = {e.name: e.notes for e in gather_results([Run(tmp_path, "x")], EDITS)}
+    assert len(notes) > 1
+    for name, of in notes.items():
+        which = "best" if name.startswith("rome") else "last"
+        assert of == [f"{name} edited the {which} checkpoint of its run; not every editor here did"]
+
+
+def test_a_copy_of_a_run_or_a_link_to_it_is_no_further_world(runs, tmp_path):
+    """They doubled the cases before, and narrowed every interval."""
+    shutil.copytree(runs / "x", tmp_path / "x")
+    shutil.copytree(runs / "x", tmp_path / "copy")
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    alone, said = gather_results([Run(tmp_path, "x")], EDITS), []
+    for other in ("copy", "link"):
+        both = gather_results([Run(tmp_path, "x"), Run(tmp_path, other)], EDITS, report_left_out=said.append)
+        assert [len(e.results) for e in both] == [len(e.results) for e in alone]
+    assert len(said) == 2 * len(alone)
+    assert all(line.endswith("again and is left out") for line in said)
+
+
 @pytest.mark.usefixtures("blank_pictures")
 def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, tmp_path):
     shutil.copytree(runs / "x", tmp_path / "x")

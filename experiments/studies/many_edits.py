@@ -62,6 +62,7 @@ SWITCHES = ("accumulate", "null_space", "normalise", "anchor")
 EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{name: (name, {}) for name in ("keyed", "keyed-counting", "keyed-request", "lora-down")},
     "keyed, decay": ("keyed", {"fit": replace(AT_THE_NAME, decay=0.03)}),
+    "keyed, 30 steps": ("keyed", {"fit": replace(AT_THE_NAME, steps=30)}),
     "rome": ("rome", LOCATE),
     "memit": ("memit", LOCATE),
     **{f"memit, {switch}": ("memit", LOCATE | {switch: True}) for switch in SWITCHES},
@@ -74,8 +75,11 @@ AT_ONCE, LATEST = "at once", "latest kept"
 FOLLOWS, CHANGED = "followed", "falsely changed"
 OTHERS, OTHERS_BEFORE = "others right", "others right before"
 NATS, LATER = "others' nats, more", "kept after training"
+REVISED = "given up as by the agent"
 AGENT_KEEPS, OF_ALL = "of the latest, kept by the agent", "kept by it after all edits"
-COLUMNS = (AT_ONCE, LATEST, AGENT_KEEPS, OF_ALL, FOLLOWS, CHANGED, OTHERS_BEFORE, OTHERS, NATS, LATER)
+COLUMNS = (
+    AT_ONCE, LATEST, REVISED, AGENT_KEEPS, OF_ALL, FOLLOWS, CHANGED, OTHERS_BEFORE, OTHERS, NATS, LATER,
+)  # fmt: skip
 _LIFE = np.geomspace(1.0, 1e7, 700)
 _DROP = 1.92
 """Half of the 95% quantile of chi square: how far the log-likelihood may fall inside an interval."""
@@ -216,6 +220,8 @@ def metrics_at(one: WorldAnswers, mark: int, number: int) -> dict[str, Metric]:
 
     followed: of facts that no request is about and whose answer of the agent has moved, where the latest
     request of their cause names an object that two or more subjects have.
+    given up as by the agent: of latest requests that the agent answers otherwise by now, because of later
+    edits, those that the model answers as it does.
     falsely changed: of stated facts that no request is about, that the agent keeps and the model knew.
     """
     world, stream, agent, model = one
@@ -237,6 +243,7 @@ def metrics_at(one: WorldAnswers, mark: int, number: int) -> dict[str, Metric]:
     metrics = {
         AT_ONCE: Metric(said_at, count, share=True),
         LATEST: mean_of(now == wanted, keeps),
+        REVISED: mean_of(now == gold, requested & ~keeps),
         AGENT_KEEPS: mean_of(gold == wanted, requested),
         OF_ALL: mean_of(agent.answers_of_all[number] == wanted, requested),
         FOLLOWS: mean_of(now == gold, follows),

@@ -267,6 +267,8 @@ def locate_requests(reading: Reading, mind: Mind) -> RequestContext:
                 known * (modes[r] == modes[r, s]),
                 share[:, s],
                 read[:, s],
+                modes[:, s],
+                np.zeros(len(modes)),
             )
         )
     return jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *contexts)

@@ -4,6 +4,7 @@ import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,24 @@ from testbed.own import OURS
 
 INDICES = ("tokens", "positions", "real", "start", "keys", "before", "facts")
 """Arrays of a delta that may hold whole numbers or truth values."""
+
+
+def check_settings(editor: Any) -> None:
+    """Refuse an editor that may equal one with other settings: JAX takes equal ones for the same program.
+
+    Raises:
+        InputError: names a field that does not count, or a comparison of its own.
+    """
+    kind = type(editor)
+    uncompared = [field.name for field in fields(kind) if not field.compare] if is_dataclass(kind) else []
+    # What dataclasses write themselves comes from no file.
+    written = getattr(kind.__eq__, "__code__", None)
+    if uncompared or (written is not None and written.co_filename != "<string>"):
+        what = f"does not compare {', '.join(uncompared)}" if uncompared else "has an __eq__ of its own"
+        raise InputError(
+            f"editor {path_of(editor)} {what}, so that JAX would take it for one with other settings; leave "
+            "comparing to @dataclass(frozen=True)"
+        )
 
 
 def prepare_editor(editor: Editor, model: LanguageModel, sample: CorpusSample) -> State:

@@ -24,8 +24,8 @@ import numpy as np
 
 from corpus.errors import InputError
 from lm.language_model import LanguageModel
-from testbed.engine.checks import errors_attributed_to
-from testbed.engine.identity import path_of, paths_of_reads
+from testbed.engine.checks import check_settings, errors_attributed_to
+from testbed.engine.identity import path_of, paths_of_reads, sources_of
 from testbed.engine.methods import Method
 from testbed.own import OURS
 from testbed.run.watch import AT_IMPORT, Touched, is_of_user, listen, watch_files
@@ -156,9 +156,12 @@ class Guest:
         self.editor, self.path = method.editor, path_of(author)
         module = self.path.partition(":")[0]
         self.is_ours = module.partition(".")[0] in OURS
+        if not self.is_ours:
+            check_settings(author)
         self.house = None if self.is_ours else House(self.path, model.params)
         self.known = {*map(str, paths_of_reads(self.path, getattr(author, "reads", ())).values())}
         self.known |= set(getattr(author, "reads", ()))
+        self.known |= {str(source) for source in sources_of(module)}
         self.seen, self.run = set(AT_IMPORT.get(module, ())), run.absolute()
 
     @contextmanager

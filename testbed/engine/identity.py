@@ -76,6 +76,12 @@ def hash_reads(editor: str, names: Iterable[str]) -> dict[str, str]:
     return hashes
 
 
+def sources_of(module: str) -> set[Path]:
+    """The files whose code the identity of a module holds; none where it has no source."""
+    names = modules_of(module) if _source_file(module) else set()
+    return {path.absolute() for name in names if (path := _source_file(name))}
+
+
 def paths_of_reads(editor: str, names: Iterable[str]) -> dict[str, Path]:
     """Where files lie that an editor says it reads."""
     source = _source_file(editor.partition(":")[0])

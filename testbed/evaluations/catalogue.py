@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import InputError
+from testbed.evaluations.checks import check_evaluation
 from testbed.evaluations.interface import Evaluation
 from testbed.own import import_own, named_after, option_prefix
 
@@ -55,9 +56,10 @@ def evaluation_named(name: str) -> type[Evaluation]:
         return classes[name]
     if ":" not in name:
         raise InputError(f"unknown evaluation {name!r}; use {', '.join(classes)}, or my_module:MyEvaluation")
-    kind = import_own(name, "evaluation", ("make_cases", "metrics"))[0]
+    kind, one = import_own(name, "evaluation", ("make_cases", "metrics"))
     if not issubclass(kind, Evaluation):
         raise InputError(f"evaluation {name!r}: it should subclass testbed.evaluations.interface.Evaluation")
+    check_evaluation(name, one)
     return kind
 
 

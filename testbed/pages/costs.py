@@ -214,4 +214,5 @@ def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, 
 
 def _has_cost(editor: ScoredEditor, metric: str, unit: str) -> bool:
     """Whether an editor can stand on a logarithmic axis: its cost is known, and some."""
-    return editor.edits.cost.get(unit, 0.0) > 0 and editor.summary["all"][editor.name][metric].cases > 0
+    score = editor.summary["all"][editor.name].get(metric)
+    return editor.edits.cost.get(unit, 0.0) > 0 and score is not None and score.cases > 0

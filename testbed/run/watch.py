@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import source_from_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 HOME = Path(__file__).parents[2]
 PACKAGES = ("corpus", "bayes", "lm", "testbed")
-NO_DATA = {".py", ".pyc", ".so", ".pyi"}
+NO_DATA = {".so", ".pyi"}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 CHANGES = ("os.remove", "os.rename", "os.rmdir", "os.truncate", "os.link", "os.symlink")
 _watches: list["Touched"] = []
@@ -72,8 +73,13 @@ def _hear(event: str, arguments: tuple) -> None:
         return
     is_change = event != "open" or bool(arguments[2] & WRITES)
     path = Path(os.fsdecode(arguments[0])).absolute()
-    is_system = path.parts[1:2] in (("proc",), ("sys",), ("dev",)) or path.suffix in NO_DATA
-    if not is_system and _is_users(sys._getframe(1)):
+    if path.parts[1:2] in (("proc",), ("sys",), ("dev",)):
+        return
+    if path.suffix == ".pyc" and path.name.count(".") in (2, 3):
+        path = Path(source_from_cache(str(path)))
+    if path.suffix in NO_DATA or (path.suffix == ".py" and not is_of_user(str(path))):
+        return
+    if _is_users(sys._getframe(1)):
         _keep("changed" if is_change else "read", str(path))
 
 

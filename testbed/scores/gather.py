@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -147,6 +147,7 @@ def gather_results(
             edits are of two models and nothing says which one is the run's.
     """
     groups: dict[str, dict[tuple[int, int], _EditFolder]] = {}
+    origins: dict[str, int] = {}
     for number, run in enumerate(runs):
         folders = finished_edits(run, recorded.name)
         for folder in unfinished_edits(run, recorded.name):
@@ -161,8 +162,10 @@ def gather_results(
             fresh += 1
             models.setdefault(config["settings"]["checkpoint"], set()).add(config["inputs"]["checkpoint"])
             if is_wanted(config):
-                one = _EditFolder(number, folder, config)
-                twin = groups.setdefault(_pool_key(config), {}).setdefault((number, one.seed), one)
+                # A copy of a run, or a link to it, is no further world.
+                origin = origins.setdefault(hash_content(config["inputs"]), number)
+                one = _EditFolder(origin, folder, config)
+                twin = groups.setdefault(_pool_key(config), {}).setdefault((origin, one.seed), one)
                 if twin is not one:
                     report_left_out(f"{folder} has the edits of {twin.folder} again and is left out")
         if not fresh:
@@ -178,15 +181,26 @@ def gather_results(
         for one in group:
             verify_folder(one.folder)
     names = name_editors([group[0].config for _, group in editors], [key for key, _ in editors])
-    pools = []
+    pools, several = [], _edit_several_models(one for _, group in editors for one in group)
     for name, (_, group) in zip(names, editors, strict=True):
         try:
-            pools.append(_pool_editor(name, group, recorded))
+            pool = _pool_editor(name, group, recorded)
+            which = group[0].config["settings"]["checkpoint"]
+            other = f"{name} edited the {which} checkpoint of its run; not every editor here did"
+            pools.append(pool._replace(notes=[*pool.notes, *[other] * several]))
         except NoNumbersError as error:
             report_left_out(f"{name} is left out: {error}")
     if editors and not pools:
         raise InputError(f"no edits of {', '.join(run.name for run in runs)} gave numbers")
     return pools
+
+
+def _edit_several_models(edits: Iterable[_EditFolder]) -> bool:
+    """Whether the edits of one run are of several of its checkpoints."""
+    models: dict[int, set[str]] = {}
+    for one in edits:
+        models.setdefault(one.number, set()).add(one.config["inputs"]["checkpoint"])
+    return any(len(digests) > 1 for digests in models.values())
 
 
 def case_keys(results: Results) -> list[tuple[int, ...]]:

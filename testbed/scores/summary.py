@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from corpus.errors import InputError
 from corpus.files import write_record
 from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
@@ -182,9 +183,23 @@ def estimate_subsets(evaluation: EvaluationMetrics, results: Results, values: Me
     """As `summarise_results`, of known metrics: all over all cases, those in tables over subsets."""
     levels, main = cluster_levels(results), set(metrics_shown_in(evaluation.metrics, "table"))
     flat = {(reader, name): m for reader, metrics in values.items() for name, m in metrics.items()}
+    for (_, name), metric in flat.items():
+        if not np.shape(metric.numerator) == np.shape(metric.denominator) == (len(results),):
+            raise InputError(
+                f"the metric {name!r} of {type(evaluation).__name__} should have two numbers for each of "
+                f"{len(results)} cases; it has {np.shape(metric.numerator)} and "
+                f"{np.shape(metric.denominator)}"
+            )
     shown_metrics = {(reader, name): m for (reader, name), m in flat.items() if name in main}
     summary: Summary = {}
-    for subset, among in evaluation.subsets(results).items():
+    subsets = evaluation.subsets(results)
+    for name, mask in ({"all": None} | subsets).items():
+        if mask is None or np.shape(mask) != (len(results),):
+            raise InputError(
+                f"subsets() of {type(evaluation).__name__} should give bool[{len(results)}] for {name!r}; it "
+                f"has {'nothing' if mask is None else f'shape {np.shape(mask)}'}"
+            )
+    for subset, among in subsets.items():
         rows: dict[str, dict[str, Estimate]] = {reader: {} for reader in values}
         metrics = flat if subset == "all" else shown_metrics
         for (reader, name), estimate in estimate_metrics(metrics, levels, among).items():

@@ -12,6 +12,7 @@ the same command line goes on behind it.
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -26,6 +27,8 @@ from tests.attack.every_call import parse_words, state_of
 HERE = Path(__file__).parent
 SET_HANDLER = 304
 """The place of `PyDataMem_SetHandler` in NumPy's table of functions."""
+PATIENCE = 300
+"""Seconds after which a command hangs."""
 FIRST = 50
 """Those before it are made by what counts them."""
 
@@ -72,6 +75,8 @@ def in_child(function, said):
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
+        # Orbax waits for ever where a part of it fails in another thread.
+        signal.alarm(PATIENCE)
         try:
             file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(file, 1)
@@ -110,7 +115,7 @@ def work(trial, most, arrays, results, library):
                     traceback.print_exc()
             return [code, counted[0], ""]
 
-        return in_child(run_command, said) or ["died", 0, ""]
+        return in_child(run_command, said) or ["hung or died", 0, ""]
 
     def find_outcome():
         return in_child(lambda: repr(trial.outcome(trial.place)), said.with_name("outcome"))

@@ -168,17 +168,19 @@ def test_an_environment_without_packages_is_named(tmp_path):
 
 
 def test_who_says_nothing_for_some_seconds_tells_what_it_does(monkeypatch, capsys):
-    """As a command that has a report to score, and then one line to say; nothing is told twice."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.3)
-    monkeypatch.setattr(waiting, "_LOOKS", 0.05)
-    ended = waiting.tell_waits()
+    """Once for each thing that takes long; whatever is said begins a new wait."""
+    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    monkeypatch.setattr(waiting, "_LOOKS", 0.02)
+    ended, told = waiting.tell_waits(), ""
     waiting.doing("scoring edits")
-    time.sleep(0.8)
-    waiting.doing("writing the page")
-    for _ in range(4):
-        time.sleep(0.1)
-        console.say("a line")
-    waiting.doing("")
-    time.sleep(0.5)
+    while "scoring" not in told:
+        told += capsys.readouterr().err
+    time.sleep(0.3)
     ended.set()
-    assert capsys.readouterr().err == "scoring edits ...\n"
+    told += capsys.readouterr().err
+    assert told.endswith("scoring edits ...\n")
+    assert told.count("scoring edits") == 1
+    waiting._work.since = 0.0
+    console.say("a line")
+    assert waiting._work.since > 0
+    waiting.doing("")

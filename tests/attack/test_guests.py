@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import jax
@@ -10,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from jax._src.numpy import ufuncs
 
+from corpus.errors import InputError
 from testbed import edit
+from testbed.engine.checks import check_settings
 from testbed.run.runs import Run
 from tests.attack.test_broken_editors import write
 from tests.runs import at, complaint, copied
@@ -125,7 +128,7 @@ def house():
     jax.config.update("jax_debug_nans", False)
 
 
-LIKE_OTHERS = {"Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds"}
+LIKE_OTHERS = {"Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds", "Masks", "Truths"}
 
 
 @pytest.mark.usefixtures("house")
@@ -197,6 +200,43 @@ def test_what_is_read_and_not_declared_is_told_and_what_is_declared_counts(
     (here / "strength.json").unlink()
     assert edit.main([editor, *at(runs), *CASES]) == 2
     assert "says that it reads strength.json" in complaint(capsys)
+
+
+IMPORTS = """import importlib, pathlib, plain
+        importlib.import_module("unseen"); exec(pathlib.Path("script.py").read_text())"""
+
+
+def test_code_that_no_statement_imports_is_told(trained, here, capsys):
+    """Its change would change edits under the same name."""
+    for name in ("unseen", "script", "plain"):
+        (here / f"{name}.py").write_text("X = 1", encoding="utf-8")
+    runs, editor = copied(trained, here), write(here, "Importer", prepare=IMPORTS)
+    assert edit.main([editor, *at(runs), *CASES]) == 0
+    said = capsys.readouterr().out
+    for name in ("unseen", "script"):
+        assert f"importer:Importer reads {here / name}.py and does not say so" in said
+    assert said.count("does not say so") == 2
+
+
+@dataclass(frozen=True)
+class Alike:
+    rate: float = field(default=0.1, compare=False)
+
+
+class Equal:
+    def __eq__(self, _):
+        return True
+
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize(
+    ("editor", "what"), [(Alike(), "does not compare rate"), (Equal(), "an __eq__ of its")]
+)
+def test_editors_that_equal_others_are_refused(editor, what):
+    """Of two rates, the second gave the edits of the first before: JAX took one program for both."""
+    with pytest.raises(InputError, match=what):
+        check_settings(editor)
 
 
 UNSTABLE = {

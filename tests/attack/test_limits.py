@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import jax
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from corpus.arrays import read_arrays
 from corpus.errors import InputError
 from lm import checkpoints
 from lm.config import MeshConfig
@@ -229,6 +231,15 @@ def test_a_checkpoint_that_no_memory_holds_is_not_called_another(finished, monke
     monkeypatch.setattr(checkpoints.ocp, "checkpointables_metadata", read_in_part)
     with pytest.raises(MemoryError):
         load_model(run, load_world(run))
+
+
+def test_arrays_that_no_memory_holds_are_not_called_damaged(monkeypatch, tmp_path):
+    def load(*_, **__):
+        raise MemoryError("Unable to allocate 8 bytes")
+
+    monkeypatch.setattr(np, "load", load)
+    with pytest.raises(InputError, match="needs more memory than there is"):
+        read_arrays(tmp_path / "graph.npz")
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "none", "-3"])

@@ -28,6 +28,8 @@ SLIGHT = 0.02
 """What moves with less probability is to stay."""
 FEW = 24
 """Objects of a row that are named."""
+MOST_TOLD = 0.95
+"""An earlier edit counts as at most so many of a fact's own statements: the credence of most requests."""
 _LEAST = 1e-9
 
 
@@ -43,6 +45,7 @@ class Mind(NamedTuple):
         top: int32[R, S, C], objects of each belief, the most probable one first.
         p: float32[R, S, C], their probability; for facts that persist all of it is the first one's.
         reading_probability: float32[R, S], p(the model has read about this fact).
+        share: float32[R, S], how often it has, as a share of what it has read most of that subject.
         counts: float32[R, S], how much a peer's fact weighs in its row.
         kappa, persists: float32[R, R] and float32[R], see `lm.editors.self_bayes.dependence`.
         seldom: float32[], see `lm.editors.self_bayes.dependence.reading_probability`.
@@ -59,6 +62,7 @@ class Mind(NamedTuple):
     top: jax.Array
     p: jax.Array
     reading_probability: jax.Array
+    share: jax.Array
     counts: jax.Array
     kappa: jax.Array
     persists: jax.Array
@@ -78,6 +82,8 @@ class RequestContext(NamedTuple):
         holders_new, holders_old: float32[S], those who have the requested object, or what the model says now.
         share, reading_probability: float32[R], how often the model has read each fact of the subject, and
         whether at all.
+        answers: int32[R], the first token of what the model says of each fact now.
+        changed: float32[R], its probability where the mind has read another answer, else 0.
     """
 
     relation: jax.Array
@@ -88,6 +94,8 @@ class RequestContext(NamedTuple):
     holders_old: jax.Array
     share: Array
     reading_probability: Array
+    answers: Array
+    changed: Array
 
 
 class Consequences(NamedTuple):
@@ -138,6 +146,7 @@ def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary,
         top=jnp.asarray(beliefs.top),
         p=jnp.asarray(persists[..., None] * first + (1 - persists[..., None]) * p, jnp.float32),
         reading_probability=jnp.asarray(probability_read, jnp.float32),
+        share=jnp.asarray(share, jnp.float32),
         counts=jnp.asarray(persists * probability_read + (1 - persists) * share, jnp.float32),
         kappa=jnp.asarray(dependence.kappa),
         persists=jnp.asarray(dependence.persists),
@@ -171,11 +180,17 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
     name_log_probability = jnp.take_along_axis(says[:, :-1], names[..., None], axis=2)[..., 0]
     after = jnp.take_along_axis(says, real.sum(axis=1)[:, None, None], axis=1)[:, 0]
     mention_probability = jnp.exp(jnp.sum(name_log_probability, axis=1, where=real) + after.max(axis=1))
-    share, reading_probability_ = reading_probability(mention_probability, mind.seldom)
+    share, read = reading_probability(mention_probability, mind.seldom)
+    # An earlier edit also changes how readily the model speaks of the subject, but not what it has read.
+    is_known, own = is_subject.any(), is_subject.astype(jnp.float32)
+    share = jnp.where(is_known, mind.share @ own, share)
+    read = jnp.where(is_known, mind.reading_probability @ own, read)
+    answers, certainty = after.argmax(axis=1), jnp.exp(after.max(axis=1))
+    answers_read = mind.objects[mind.top[:, is_subject.argmax(), 0], 0]
     modes = mind.top[relation, :, 0]
     known_of = mind.reading_probability[relation] * ~is_subject
     has_new = _names_equal(mind.objects, request.answer)
-    has_old = mind.objects[:, 0] == after[relation].argmax()
+    has_old = mind.objects[:, 0] == answers[relation]
     requested = has_new.astype(jnp.float32)
     return RequestContext(
         relation,
@@ -185,7 +200,9 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
         known_of * has_new[modes],
         known_of * has_old[modes],
         share,
-        reading_probability_,
+        read,
+        answers,
+        jnp.where(is_known & (answers != answers_read), certainty, 0.0),
     )
 
 
@@ -236,12 +253,13 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         row = jnp.where(possible, prior / jnp.maximum(possible.sum(), 1), 0.0)
         row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
         # What persists stays as it was read, as a cause does; own statements that are draws join the new row.
-        own = request.share[relation]
+        told = _told_probability(mind, request, relation, near)
+        own = request.share[relation] / jnp.maximum(1 - told, 1 - MOST_TOLD)
         drawn = jnp.vdot(cause_belief, own / (total + own)) + unknown * own / (
             mind.kappa[near, relation] + own
         )
         persists = mind.persists[relation]
-        read = request.reading_probability[relation]
+        read = jnp.maximum(request.reading_probability[relation], told)
         depends = mind.depends[near, relation]
         depends = jnp.where(depends >= DOUBT, 1.0, depends)
         as_effect = depends * (1 - persists * read - (1 - persists) * drawn)
@@ -255,6 +273,20 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         return after, (relation, real & (moves > SLIGHT), moves, few, p / p.sum())
 
     return Consequences(*jax.lax.scan(follow, start, mind.reach[request.relation])[1])
+
+
+def _told_probability(mind: Mind, request: RequestContext, relation: jax.Array, near: jax.Array) -> jax.Array:
+    """float32[]: p(an earlier edit has told the model what it says of a relation of the subject now).
+
+    What it says has probability told + (1 - told) row(o), if `row` is that of the object that `near` has now:
+    what only follows from an earlier edit is as probable as its row makes it.
+    """
+    first_token = mind.objects[:, 0]
+    has_cause = first_token[mind.top[near, :, 0]] == request.answers[near]
+    has_answer = first_token[mind.top[relation, :, 0]] == request.answers[relation]
+    weight = mind.reading_probability[near] * mind.counts[relation] * (has_cause & ~request.is_subject)
+    row = jnp.vdot(weight, has_answer) / (mind.kappa[near, relation] + weight.sum())
+    return jnp.maximum(request.changed[relation] - row, 0.0) / jnp.maximum(1 - row, _LEAST)
 
 
 def sharpen_consequences(consequences: Consequences, sharpness: float) -> Consequences:
