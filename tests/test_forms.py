@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from bayes.request import EditRequest
+from corpus.errors import InputError
 from testbed.engine.controls import FormsConfig
-from testbed.engine.controls.forms import Heard, Reasoner
+from testbed.engine.controls.forms import Heard, Reasoner, keyed_forms
 from testbed.engine.evidence import evidence_of
-from tests.worlds import HEDGED, make_hedged
+from testbed.evaluations.requests import Requests
+from testbed.settings import EditSettings
+from tests.worlds import HEDGED, make_hedged, make_world
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +106,16 @@ def test_at_face_value_the_object_has_what_is_said_and_nothing_follows(place, he
         after = reasoner.beliefs_after(EditRequest(s, r, o, form="source", probability=0.7), 0.95)
         assert after[f][np.searchsorted(graph.candidates_of(r), o)] == pytest.approx(0.7)
         assert all((after[g] == reasoner.said[g]).all() for g in after if g != f)
+
+
+def test_a_corpus_whose_sentences_have_no_likelihoods_is_refused():
+    with pytest.raises(InputError, match="--kind exact"):
+        keyed_forms(FormsConfig(), EditSettings(), make_world())
+
+
+def test_what_is_withdrawn_of_a_whole_fact_names_all_objects():
+    world, agent = make_hedged()
+    whole = Requests(forms=("retraction",), claims=("own",), withdrawn="fact", others=1)
+    for case in whole.make_cases(world, agent, 5, 0.95, 0):
+        named = {case.request.object, *case.request.others}
+        assert named == {*world.graph.candidates_of(case.request.relation).tolist()}
