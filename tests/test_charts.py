@@ -1,9 +1,12 @@
 """What the pictures of several editors compute: places of labels, and who is on the frontier."""
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testbed.pages.charts import make_panels, save_figure
 from testbed.pages.costs import CostPoint, pareto_front, spread_labels
 from testbed.scores.statistics import Estimate
 
@@ -47,3 +50,12 @@ def test_what_was_timed_elsewhere_neither_beats_nor_is_beaten(marked):
         for i, ((cost, v), elsewhere) in enumerate(marked)
     ]
     assert pareto_front(points) == pareto_front([p for p in points if not p.is_elsewhere])
+
+
+def test_a_picture_that_cannot_be_written_is_closed_all_the_same(tmp_path):
+    """Twenty reports that failed in one process had left all of theirs open."""
+    figure, _ = make_panels(1)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(OSError, match="file"):
+        save_figure(figure, tmp_path / "file" / "picture.svg")
+    assert not plt.fignum_exists(figure.number)

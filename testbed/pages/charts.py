@@ -47,14 +47,16 @@ def picture_style(**changes: object) -> Iterator[None]:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, or as SVG that is dark on a dark page, whole or not at all, and close it."""
-    with staged_file(path) as aside:
-        if path.suffix == ".svg":
-            svg = io.StringIO()
-            figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
-            aside.write_text(add_dark_inks(svg.getvalue()), encoding="utf-8")
-        else:
-            figure.savefig(aside, format="png")
-    plt.close(figure)
+    try:
+        with staged_file(path) as aside:
+            if path.suffix == ".svg":
+                svg = io.StringIO()
+                figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
+                aside.write_text(add_dark_inks(svg.getvalue()), encoding="utf-8")
+            else:
+                figure.savefig(aside, format="png")
+    finally:
+        plt.close(figure)
 
 
 COLUMNS = 4
