@@ -6,7 +6,7 @@ import pytest
 from bayes.request import EditRequest
 from corpus.errors import InputError
 from testbed.engine.controls import FormsConfig
-from testbed.engine.controls.forms import Heard, Reasoner, keyed_forms
+from testbed.engine.controls.forms import ModelBelief, Reasoner, keyed_forms
 from testbed.engine.evidence import evidence_of
 from testbed.evaluations.requests import Requests
 from testbed.settings import EditSettings
@@ -20,13 +20,13 @@ def place():
 
 
 @pytest.fixture(scope="module")
-def heard(place):
+def beliefs(place):
     """A model that believes what the agent believes, and speaks of what was stated."""
     world, agent = place
     graph, stated = world.graph, world.generative.statements > 0
     pairs = zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
     beliefs = [agent.predict(s, r).dense_probabilities() for s, r in pairs]
-    return {f: Heard(np.maximum(p, 1e-300), 1.0 if stated[f] else 0.0) for f, p in enumerate(beliefs)}
+    return {f: ModelBelief(np.maximum(p, 1e-300), 1.0 if stated[f] else 0.0) for f, p in enumerate(beliefs)}
 
 
 def facts_in_doubt(place, count=12):
@@ -53,15 +53,15 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_of_a_fact_that_was_read_it_makes_what_the_agent_makes(place, heard, form):
+def test_of_a_fact_that_was_read_it_makes_what_the_agent_makes(place, beliefs, form):
     world, agent = place
-    reasoner, graph = Reasoner(world, heard, FormsConfig()), world.graph
+    reasoner, graph = Reasoner(world, beliefs, FormsConfig()), world.graph
     seen = 0
     for f, s, r, o, other in facts_in_doubt(place, 60):
-        if heard[f].mention == 0:
+        if beliefs[f].mention == 0:
             continue
-        told = {name: (other,) if name == "others" else value for name, value in FORMS[form].items()}
-        request = EditRequest(s, r, o, form=form, **told)
+        details = {name: (other,) if name == "others" else value for name, value in FORMS[form].items()}
+        request = EditRequest(s, r, o, form=form, **details)
         after = reasoner.beliefs_after(request, 0.95)
         expected = agent.with_edit(evidence_of(agent, request, 0.95)).predict(s, r).dense_probabilities()
         np.testing.assert_allclose(after[f], expected, atol=1e-6)
@@ -73,12 +73,12 @@ def test_of_a_fact_that_was_read_it_makes_what_the_agent_makes(place, heard, for
     assert seen > 5
 
 
-def test_what_was_never_read_is_what_its_cause_implies(place, heard):
+def test_what_was_never_read_is_what_its_cause_implies(place, beliefs):
     """Near the agent, which knows how facts are drawn; the model's own word about it counts for nothing."""
     world, agent = place
     graph = world.graph
-    unread = [f for f in heard if heard[f].mention == 0 and graph.upstream_fact[f] >= 0]
-    nonsense = heard | {f: Heard(np.eye(len(heard[f].p))[0] + 1e-12, 0.0) for f in unread}
+    unread = [f for f in beliefs if beliefs[f].mention == 0 and graph.upstream_fact[f] >= 0]
+    nonsense = beliefs | {f: ModelBelief(np.eye(len(beliefs[f].p))[0] + 1e-12, 0.0) for f in unread}
     reasoner, far = Reasoner(world, nonsense, FormsConfig(prior=0.5)), []
     for f in unread[:20]:
         s, r = int(graph.subject[f]), int(graph.relation[f])
@@ -88,9 +88,9 @@ def test_what_was_never_read_is_what_its_cause_implies(place, heard):
     assert np.mean(far) < 0.15
 
 
-def test_what_is_taken_back_as_a_whole_leaves_what_others_imply(place, heard):
+def test_what_is_taken_back_as_a_whole_leaves_what_others_imply(place, beliefs):
     world, agent = place
-    reasoner, graph, far = Reasoner(world, heard, FormsConfig(prior=0.5)), world.graph, []
+    reasoner, graph, far = Reasoner(world, beliefs, FormsConfig(prior=0.5)), world.graph, []
     for f, s, r, o, _ in facts_in_doubt(place, 60):
         others = tuple(x for x in graph.candidates_of(r).tolist() if x != o)
         request = EditRequest(s, r, o, form="retraction", others=others)
@@ -99,13 +99,13 @@ def test_what_is_taken_back_as_a_whole_leaves_what_others_imply(place, heard):
     assert np.mean(far) < 0.15
 
 
-def test_at_face_value_the_object_has_what_is_said_and_nothing_follows(place, heard):
+def test_at_face_value_the_object_has_what_is_said_and_nothing_follows(place, beliefs):
     world, _ = place
-    reasoner, graph = Reasoner(world, heard, FormsConfig(at_face_value=True, trust=1.0)), world.graph
+    reasoner, graph = Reasoner(world, beliefs, FormsConfig(at_face_value=True, trust=1.0)), world.graph
     for f, s, r, o, _ in facts_in_doubt(place):
         after = reasoner.beliefs_after(EditRequest(s, r, o, form="source", probability=0.7), 0.95)
         assert after[f][np.searchsorted(graph.candidates_of(r), o)] == pytest.approx(0.7)
-        assert all((after[g] == reasoner.said[g]).all() for g in after if g != f)
+        assert all((after[g] == reasoner.model_belief[g]).all() for g in after if g != f)
 
 
 def test_a_corpus_whose_sentences_have_no_likelihoods_is_refused():

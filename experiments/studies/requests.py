@@ -26,7 +26,7 @@ from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
 from testbed.engine.controls import FormsConfig
-from testbed.engine.controls.forms import Heard, Reasoner, ask_facts
+from testbed.engine.controls.forms import ModelBelief, Reasoner, ask_about_facts
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED, Requests
 from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
 from testbed.evaluations.requests.tables import disjunction_table, form_table, retraction_table, slope_table
@@ -55,8 +55,8 @@ SETTINGS: Mapping[str, tuple[str, tuple[float, ...]]] = {
 }
 """The dial of each of our editors, and what is tried."""
 EVALUATIONS = {
-    "told": Requests(others=4),
-    "taken back": Requests(forms=("retraction",), claims=("own",), withdrawn="fact", others=4),
+    "claims": Requests(others=4),
+    "retractions": Requests(forms=("retraction",), claims=("own",), withdrawn="fact", others=4),
 }
 """What is asked of every editor: claims in every form, and retractions."""
 PARTS = (*FORMS, *(f"{form}, {claim}" for form in FORMS for claim in CLAIMS), DEDUCIBLE, NOT_DEDUCIBLE)
@@ -77,9 +77,9 @@ class Settings(StagedSettings):
     retractions: int = 170
     """Facts that each editor is to forget in each world, at most."""
 
-    def seeds_of(self, asked: str) -> range:
-        """The seeds of the worlds in which something is asked."""
-        return range(FIRST_SEED, FIRST_SEED + (self.worlds if asked == "told" else self.forgetful))
+    def seeds_of(self, part: str) -> range:
+        """The seeds of the worlds of a part."""
+        return range(FIRST_SEED, FIRST_SEED + (self.worlds if part == "claims" else self.forgetful))
 
 
 class Trial(NamedTuple):
@@ -107,14 +107,14 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """The development worlds' models and the settings, then the models and the edits of the others."""
-    for seed in (*DEVELOPMENT, *options.seeds_of("taken back")):
+    for seed in (*DEVELOPMENT, *options.seeds_of("retractions")):
         yield from world_stages(options.runs, seed, clock)
     yield "settings", partial(choose_settings, options)
     # Generators make each stage when its turn comes, and then the settings are chosen.
-    for asked in EVALUATIONS:
-        for seed in options.seeds_of(asked):
-            yield from stages.edit_stages([edit_settings(options, seed, asked)], f", {asked}")
-    for seed in options.seeds_of("taken back"):
+    for part in EVALUATIONS:
+        for seed in options.seeds_of(part):
+            yield from stages.edit_stages([edit_settings(options, seed, part)], f", {part}")
+    for seed in options.seeds_of("retractions"):
         yield f"aims in the world of seed {seed}", partial(measure_aims, options, seed)
 
 
@@ -145,14 +145,14 @@ def choose_settings(options: Settings) -> dict[str, dict[str, Trial]]:
 
 def _ask_development(run: Run, seed: int) -> tuple:
     """A world, what its model says of every fact, and claims told in every form."""
-    world, heard = _ask_model(run)
-    cases = EVALUATIONS["told"].make_cases(world, exact_agent(world), DEVELOPMENT_CASES, CREDENCE, seed)
-    return world, heard, [case for case in cases if case.facets["form"] != "retraction"]
+    world, beliefs = _ask_model(run)
+    cases = EVALUATIONS["claims"].make_cases(world, exact_agent(world), DEVELOPMENT_CASES, CREDENCE, seed)
+    return world, beliefs, [case for case in cases if case.facets["form"] != "retraction"]
 
 
-def _ask_model(run: Run) -> tuple[World, dict[int, Heard]]:
+def _ask_model(run: Run) -> tuple[World, dict[int, ModelBelief]]:
     world = load_world(run)
-    return world, ask_facts(load_model(run, world)[0], world)
+    return world, ask_about_facts(load_model(run, world)[0], world)
 
 
 def measure_trial(worlds: Sequence[tuple], name: str, value: float) -> Trial:
@@ -164,8 +164,8 @@ def measure_trial(worlds: Sequence[tuple], name: str, value: float) -> Trial:
     config = _with_setting(name, value)
     product = square = 0.0
     far = []
-    for world, heard, cases in worlds:
-        reasoner = Reasoner(world, heard, config)
+    for world, beliefs, cases in worlds:
+        reasoner = Reasoner(world, beliefs, config)
         for case in cases:
             fact, choice = int(world.graph.find(*case.request[:2])), case.choices[0]
             aim = reasoner.beliefs_after(case.request, case.credence)[fact]
@@ -173,7 +173,7 @@ def measure_trial(worlds: Sequence[tuple], name: str, value: float) -> Trial:
             if case.facets["form"] == "source":
                 place = int(np.flatnonzero(choice.options == case.request.object)[0])
                 off = choice.agent[1, place] - choice.agent[0, place] - float(case.facets["centre"])
-                product += off * (aim[place] - heard[fact].p[place])
+                product += off * (aim[place] - beliefs[fact].p[place])
                 square += off**2
     return Trial(value, product / square if square else math.nan, float(np.mean(far)))
 
@@ -183,14 +183,14 @@ def measure_aims(options: Settings, seed: int) -> float:
     run = run_of(options.runs, seed)
     path = run.folder / "requests-aims.json"
     if not path.exists():
-        settings = edit_settings(options, seed, "taken back")
-        world, heard = _ask_model(run)
-        cases = EVALUATIONS["taken back"].make_cases(
+        settings = edit_settings(options, seed, "retractions")
+        world, beliefs = _ask_model(run)
+        cases = EVALUATIONS["retractions"].make_cases(
             world, exact_agent(world), options.retractions, CREDENCE, seed
         )
         value = settings.configs["keyed-forms"].prior
         write_json(
-            path, {"distance": measure_trial([(world, heard, [*cases])], "keyed-forms", value).distance}
+            path, {"distance": measure_trial([(world, beliefs, [*cases])], "keyed-forms", value).distance}
         )
     return read_json(path)["distance"]
 
@@ -199,7 +199,7 @@ def _with_setting(name: str, value: float) -> FormsConfig:
     return replace(EDIT["requests"].configs[name], **{SETTINGS[name][0]: value})
 
 
-def edit_settings(options: Settings, seed: int, asked: str) -> EditSettings:
+def edit_settings(options: Settings, seed: int, part: str) -> EditSettings:
     """The preset's, with those settings of our editors whose slope is nearest to 1."""
     configs = dict(EDIT["requests"].configs)
     for name, trials in choose_settings(options).items():
@@ -207,42 +207,42 @@ def edit_settings(options: Settings, seed: int, asked: str) -> EditSettings:
         configs[name] = _with_setting(name, best.value)
     return replace(
         EDIT["requests"],
-        editors=options.editors if asked == "told" else (*options.editors, *FORGETTERS),
+        editors=options.editors if part == "claims" else (*options.editors, *FORGETTERS),
         configs=configs,
-        evaluations=EDIT["requests"].evaluations | {"requests": EVALUATIONS[asked]},
-        cases=CaseConfig(options.edits if asked == "told" else options.retractions, CREDENCE),
+        evaluations=EDIT["requests"].evaluations | {"requests": EVALUATIONS[part]},
+        cases=CaseConfig(options.edits if part == "claims" else options.retractions, CREDENCE),
         **stages.settings_of_run(run_of(options.runs, seed), seed),
     )
 
 
 def record_study(options: Settings) -> Path:
     """The tables of the chapter, of all worlds; slopes by world; settings; what the models label rightly."""
-    told, taken_back = (score_worlds(options, options.seeds_of(asked), asked) for asked in EVALUATIONS)
-    by_world = {seed: score_worlds(options, [seed], "told") for seed in options.seeds_of("told")}
+    claims, retractions = (score_worlds(options, options.seeds_of(part), part) for part in EVALUATIONS)
+    by_world = {seed: score_worlds(options, [seed], "claims") for seed in options.seeds_of("claims")}
     settings = choose_settings(options)
     tables = [
-        slope_table(told), distance_table(told), world_table(by_world), form_table(told),
-        disjunction_table(told), retraction_table(taken_back), retraction_table(told),
+        slope_table(claims), distance_table(claims), world_table(by_world), form_table(claims),
+        disjunction_table(claims), retraction_table(retractions), retraction_table(claims),
         settings_table(settings),
     ]  # fmt: skip
-    aims = [round(measure_aims(options, seed), 4) for seed in options.seeds_of("taken back")]
-    runs = [run_of(options.runs, seed) for seed in options.seeds_of("taken back")]
+    aims = [round(measure_aims(options, seed), 4) for seed in options.seeds_of("retractions")]
+    runs = [run_of(options.runs, seed) for seed in options.seeds_of("retractions")]
     labels = {run.name: read_metrics(run)[-1]["truth"] for run in runs}
     return options.record(
         run_of(options.runs, FIRST_SEED),
         {"requests.md": stages.show_tables(table for table in tables if table)},
         BY_EDITOR,
-        found=figures_by_editor(told, PARTS),
-        retractions=figures_by_editor(taken_back, PARTS),
+        found=figures_by_editor(claims, PARTS),
+        retractions=figures_by_editor(retractions, PARTS),
         aims={"by world": {"all": {"keyed-forms": {"distance aimed at": aims}}}},
         labels_right={name: {"all": {"model": {"labels right": share}}} for name, share in labels.items()},
     )
 
 
-def score_worlds(options: Settings, seeds: Sequence[int], asked: str) -> list[ScoredEditor]:
+def score_worlds(options: Settings, seeds: Sequence[int], part: str) -> list[ScoredEditor]:
     """The editors on the worlds of some seeds pooled, in the order of the settings."""
     runs = [run_of(options.runs, seed) for seed in seeds]
-    wanted = stages.config_matcher(edit_settings(options, seeds[0], asked))
+    wanted = stages.config_matcher(edit_settings(options, seeds[0], part))
     scored = stages.score_runs(runs, "requests", wanted)
     order = (*options.editors, *FORGETTERS)
     return sorted(scored, key=lambda one: order.index(one.edits.editor))

@@ -76,22 +76,22 @@ def keyed_forms(config: FormsConfig, settings: "EditSettings", world: World) -> 
     @cache
     def reasoner() -> Reasoner:
         model, _ = load_model(Run(settings.runs, settings.run), world, settings.checkpoint)
-        return Reasoner(world, ask_facts(model, world), config)
+        return Reasoner(world, ask_about_facts(model, world), config)
 
     def implied_beliefs(case: "Case") -> list[Belief]:
-        told: list[Belief] = []
+        beliefs: list[Belief] = []
         for fact, p in reasoner().beliefs_after(case.request, case.credence).items():
             s, r = int(graph.subject[fact]), int(graph.relation[fact])
             best = np.argsort(-p, kind="stable")[: config.named]
             objects = graph.candidates_of(r)[best]
-            told += [Belief((s, r, int(o)), float(q)) for o, q in zip(objects, p[best], strict=True)]
-            told += [Belief(told[-1].fact, 0.0)] * (config.named - len(best))
-        return told
+            beliefs += [Belief((s, r, int(o)), float(q)) for o, q in zip(objects, p[best], strict=True)]
+            beliefs += [Belief(beliefs[-1].fact, 0.0)] * (config.named - len(best))
+        return beliefs
 
     return Method(FormsEditor(config), implied_beliefs, reads_forms=True)
 
 
-class Heard(NamedTuple):
+class ModelBelief(NamedTuple):
     """What a model says of a fact.
 
     Attributes:
@@ -103,14 +103,14 @@ class Heard(NamedTuple):
     mention: float
 
 
-def ask_facts(model: LanguageModel, world: World) -> dict[int, Heard]:
+def ask_about_facts(model: LanguageModel, world: World) -> dict[int, ModelBelief]:
     """What the model says of every fact of a world."""
     graph, tokenizer = world.graph, world.tokenizer
     relations = [tokenizer.row(int(tokenizer.relation_row(r))) for r in range(len(graph.relations))]
     subjects = np.unique(graph.subject)
     stems = [np.array([BOS, *tokenizer.entity(int(s))], np.int32) for s in subjects]
     mention = dict(zip(subjects.tolist(), _score_texts(model, stems, relations, 1), strict=True))
-    heard = {}
+    by_fact = {}
     for r in np.unique(graph.relation).tolist():
         names = [tokenizer.entity(int(o)) for o in graph.candidates_of(r)]
         facts = np.flatnonzero(graph.relation == r)
@@ -118,8 +118,8 @@ def ask_facts(model: LanguageModel, world: World) -> dict[int, Heard]:
         beliefs = _score_texts(model, prompts, names, 0).astype(float) + TINY
         for fact, p in zip(facts.tolist(), beliefs, strict=True):
             spoken = mention[int(graph.subject[fact])]
-            heard[fact] = Heard(p / p.sum(), float(spoken[r] / spoken.max()))
-    return heard
+            by_fact[fact] = ModelBelief(p / p.sum(), float(spoken[r] / spoken.max()))
+    return by_fact
 
 
 def _score_texts(
@@ -164,13 +164,13 @@ class Reasoner:
     """Bayes' rule on a model's beliefs about the facts of one subject.
 
     Args:
-        heard: what the model says of every fact.
+        beliefs: what the model says of every fact.
     """
 
-    def __init__(self, world: World, heard: Mapping[int, Heard], config: FormsConfig) -> None:
+    def __init__(self, world: World, beliefs: Mapping[int, ModelBelief], config: FormsConfig) -> None:
         self.graph, self.config = world.graph, config
-        self.said = {fact: one.p for fact, one in heard.items()}
-        self.is_read = {fact: one.mention > config.seldom for fact, one in heard.items()}
+        self.model_belief = {fact: one.p for fact, one in beliefs.items()}
+        self.is_read = {fact: one.mention > config.seldom for fact, one in beliefs.items()}
         nothing = np.zeros(len(world.sentences.kind), bool)
         assert world.exact is not None, "keyed_forms has seen to that"
         unread = world.sentences.take(nothing)
@@ -180,10 +180,10 @@ class Reasoner:
     def beliefs_after(self, request: EditRequest, credence: float) -> dict[int, np.ndarray]:
         """What should be believed of the request's fact, and then of all others of its subject."""
         fact = int(self.graph.find(request.subject, request.relation))
-        after = {fact: self.said[fact]}
-        after |= {f: self.said[f] for f in self.graph.facts_of(request.subject) if f != fact}
+        after = {fact: self.model_belief[fact]}
+        after |= {f: self.model_belief[f] for f in self.graph.facts_of(request.subject) if f != fact}
         if self.config.at_face_value:
-            after[fact] = self._take_at_face_value(request, credence, self.said[fact])
+            after[fact] = self._take_at_face_value(request, credence, self.model_belief[fact])
             return after
         cause = [int(self.graph.upstream_fact[fact])]
         related = [f for f in (*self.graph.dependents.get(fact, []), *cause) if f >= 0]
@@ -200,13 +200,13 @@ class Reasoner:
 
     def sharpen(self, fact: int) -> np.ndarray:
         """What is said of a fact, to the power of the sharpness."""
-        p = self.said[fact] ** self.config.sharpness
+        p = self.model_belief[fact] ** self.config.sharpness
         return p / p.sum()
 
     def join(self, fact: int, other: int) -> Joint:
         """The joint belief in two facts of a subject; what is read of either is its margin."""
         together = self.count_together(fact, other)
-        of_fact, of_other = (np.ones(len(self.said[f])) for f in (fact, other))
+        of_fact, of_other = (np.ones(len(self.model_belief[f])) for f in (fact, other))
         for _ in range(ROUNDS):
             if self.is_read[other]:
                 of_other = self.sharpen(other) / (of_fact @ together)
@@ -222,17 +222,17 @@ class Reasoner:
         if self.graph.upstream_fact[fact] == other:
             return self.count_together(other, fact).T
         graph, prior = self.graph, float(self.config.prior)
-        both = np.full((len(self.said[fact]), len(self.said[other])), prior)
+        both = np.full((len(self.model_belief[fact]), len(self.model_belief[other])), prior)
         alike = {int(graph.subject[f]): f for f in self._facts_like(other)}
         for f in self._facts_like(fact):
             if int(graph.subject[f]) in alike:
-                both += np.outer(self.said[f], self.said[alike[int(graph.subject[f])]])
+                both += np.outer(self.model_belief[f], self.model_belief[alike[int(graph.subject[f])]])
         return self._count_objects(fact)[:, None] * both / both.sum(axis=1, keepdims=True)
 
     def _count_objects(self, fact: int) -> np.ndarray:
         """float64[K]: how many other subjects are taken to have each object, in the relation of a fact."""
-        counts = np.full(len(self.said[fact]), float(self.config.prior))
-        return counts + sum(self.said[f] for f in self._facts_like(fact))
+        counts = np.full(len(self.model_belief[fact]), float(self.config.prior))
+        return counts + sum(self.model_belief[f] for f in self._facts_like(fact))
 
     def imply(self, fact: int, joints: Mapping[int, Joint]) -> np.ndarray:
         """float64[K]: what others' facts, and what is related, say of a fact of which nothing was heard."""
@@ -249,24 +249,24 @@ class Reasoner:
         alike &= (self.graph.upstream_fact >= 0) == (self.graph.upstream_fact[fact] >= 0)
         return [f for f in np.flatnonzero(alike).tolist() if f != fact and self.is_read[f]]
 
-    def _forget(self, request: EditRequest, heard: np.ndarray, implied: np.ndarray) -> np.ndarray:
+    def _forget(self, request: EditRequest, likelihood: np.ndarray, implied: np.ndarray) -> np.ndarray:
         """A belief without what was heard of an object; nothing is left of what was heard of whole facts."""
-        heard = heard**self.config.memory
+        likelihood = likelihood**self.config.memory
         place = np.searchsorted(self.graph.candidates_of(request.relation), request.object)
-        heard[place] = np.median(np.delete(heard, place))
+        likelihood[place] = np.median(np.delete(likelihood, place))
         if request.others:
-            heard[:] = 1.0
-        return implied * heard / (implied @ heard)
+            likelihood[:] = 1.0
+        return implied * likelihood / (implied @ likelihood)
 
     def _hear(self, request: EditRequest, credence: float, p: np.ndarray) -> np.ndarray:
         """A belief after a request that says something of it."""
         objects = self.graph.candidates_of(request.relation)
         places = np.searchsorted(objects, [request.object, *request.others]).tolist()
-        said = evidence_of(_Believer(p, objects, self.words), request, credence)  # type: ignore[arg-type]
-        if said.form == "assertion":
-            ratios = {places[0]: said.weight * self.words.statement_strength(said.relation)}
+        evidence = evidence_of(_Believer(p, objects, self.words), request, credence)  # type: ignore[arg-type]
+        if evidence.form == "assertion":
+            ratios = {places[0]: evidence.weight * self.words.statement_strength(evidence.relation)}
         else:
-            ratios = statement_ratios(self.words, said, places, np.log(p))
+            ratios = statement_ratios(self.words, evidence, places, np.log(p))
         log_p = np.log(p)
         for place, ratio in ratios.items():
             log_p[place] += ratio
@@ -279,11 +279,11 @@ class Reasoner:
         places = np.searchsorted(objects, [request.object, *request.others])
         is_named = np.isin(np.arange(len(p)), places if request.form == "disjunction" else places[:1])
         graded = request.form in ("source", "probability")
-        said = request.probability if graded else credence
+        target = request.probability if graded else credence
         if request.form in ("denial", "false", "retraction"):
-            said = 1 - credence
+            target = 1 - credence
         before = p[is_named].sum()
-        moved = before + self.config.trust * (said - before)
+        moved = before + self.config.trust * (target - before)
         return np.where(is_named, p * moved / before, p * (1 - moved) / max(1 - before, TINY))
 
 
