@@ -1,5 +1,7 @@
 """Probes are asked in pieces that no answer shows."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -115,6 +117,17 @@ def test_cases_ask_as_much_as_they_like(world):
             np.testing.assert_allclose(together.claims[i, q], alone.claims[0, q], rtol=1e-4, atol=1e-7)
 
 
+@partial(jax.jit, static_argnames="longest")
+def answer_alone(model, prompt, tree, longest):
+    read = model.read_prompts(prompt)
+    return object_log_probabilities(model, read, tree), generate(model, read, longest)
+
+
+@partial(jax.jit, static_argnames="words")
+def claim_alone(model, sentence, words):
+    return next_token_probabilities(model, model.read_prompts(sentence), jnp.array(words))
+
+
 @pytest.mark.parametrize("prefixed", [False, True])
 @pytest.mark.parametrize("nodes", [12, 4000])
 def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkeypatch, nodes, prefixed):
@@ -147,18 +160,16 @@ def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkey
             names = names_of[i][q]
             tree = candidate_tree(names, *room)
             row = tokenizer.prompt(choice.subject, choice.relation, choice.phrasing)
-            prompt = edited.read_prompts(left_pad([row], shape.prompt))
-            alone = object_log_probabilities(edited, prompt, jax.tree.map(lambda x: x[None], tree))
+            prompt = left_pad([row], shape.prompt)
+            alone, said = answer_alone(edited, prompt, jax.tree.map(lambda x: x[None], tree), longest + 1)
             for name, wanted in zip(("ended", "begun"), alone, strict=True):
                 mine = getattr(got, name)[0, i, q]
                 np.testing.assert_allclose(
                     mine[: len(names)], np.exp(wanted[0, : len(names)]), rtol=1e-4, atol=1e-7
                 )
                 assert (mine[len(names) :] == 0).all()
-            said = generate(edited, prompt, longest + 1)
             np.testing.assert_array_equal(got.tokens[0, i, q], said[0])
         for q, claim in enumerate(case.claims):
             sentence = np.concatenate([[BOS], tokenizer.sentence(claim.sentence)[:-1]])
-            read = edited.read_prompts(left_pad([sentence], longest_sentence))
-            wanted = next_token_probabilities(edited, read, words)
+            wanted = claim_alone(edited, left_pad([sentence], longest_sentence), words)
             np.testing.assert_allclose(got.claims[0, i, q], wanted[0], rtol=1e-4, atol=1e-7)
