@@ -145,7 +145,7 @@ def test_packed_rows_are_single_rows_and_what_names_nobody_is_bit_equal(edited_m
         assert np.abs(logits[-1] - np.asarray(read_whole(plain, np.array([text])))[0, -1]).max() > 0.05
 
 
-@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize("cut", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
 def test_a_name_that_is_cut_by_a_cache_is_whole(edited_model, cut):
     """Read up to anywhere, the rest behind; and as a tree of what may follow."""
     text = TEXTS[2][:4]
@@ -240,7 +240,8 @@ def test_an_edit_changes_how_readily_a_subject_is_spoken_of_but_not_what_has_bee
     request = Request(*(jnp.asarray(x)[0] for x in at(toy.batch, 0)))
     delta, _ = edit_once(KEYED, toy.model, mind, at(toy.batch, 0), toy.keys[0])
     edited = toy.model.with_delta(delta)
-    before, after = (locate_request(model, mind, request) for model in (toy.model, edited))
+    locate = jax.jit(locate_request)
+    before, after = (locate(model, mind, request) for model in (toy.model, edited))
     np.testing.assert_array_equal(after.share, before.share)
     np.testing.assert_array_equal(after.reading_probability, before.reading_probability)
     assert float(before.changed.max()) == 0

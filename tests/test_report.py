@@ -229,9 +229,10 @@ def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, t
     ("part", "what"),
     [
         ("cases", "the cases"),
-        ("agents", "the agents"),
-        ("asking", "how it is asked"),
-        ("editor", "the editor"),
+        *(
+            pytest.param(*part, marks=pytest.mark.slow, id=part[0])
+            for part in (("agents", "the agents"), ("asking", "how it is asked"), ("editor", "the editor"))
+        ),
     ],
 )
 def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part, what):
