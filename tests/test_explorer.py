@@ -239,6 +239,7 @@ def test_the_command_asks_for_the_same_edit(run, editors):
     assert "--agent" not in ask_options(run, "rome", editors[0].edits.settings)
 
 
+@pytest.mark.slow
 def test_it_can_be_left_out(run, blank_pictures):
     assert report.main([*at(run.folder.parent), "--no-explorer"]) == 0
     assert not (run.report / "explorer").exists()

@@ -38,6 +38,7 @@ def test_every_call_that_writes_is_chosen_and_one_of_those_that_are_alike():
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_a_call_that_fails_is_found_by_its_number(tmp_path):
     """The oracle: an example is written by a few calls; whichever fails, half a file is never left."""
     code, out = run("every_call", str(tmp_path), "example")
