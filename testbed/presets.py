@@ -36,6 +36,9 @@ PAPER_WORLD = WorldConfig(
 # In short documents little can be copied from the sentence before, so that more must be known.
 SHORT_DOCUMENTS = DocumentConfig(reshuffles=1, length=3)
 
+TWO_LAYERS = ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2)
+"""The model of presets that learn in minutes."""
+
 CORPUS = {
     "tiny": CorpusSettings(),
     "laptop": CorpusSettings(run="laptop", world=WorldConfig(subjects=1055)),
@@ -99,12 +102,12 @@ CORPUS = {
 
 TRAIN = {
     "tiny": TrainSettings(
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        model=TWO_LAYERS,
         train=TrainConfig(steps=260, rows=24, row_length=160, evaluate_every=20, checkpoint_every=130),
     ),
     "laptop": TrainSettings(
         run="laptop",
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        model=TWO_LAYERS,
         train=TrainConfig(
             steps=900, rows=24, row_length=160, learning_rate=0.01, evaluate_every=25, checkpoint_every=300
         ),
@@ -116,14 +119,14 @@ TRAIN = {
     ),
     "seesaw": TrainSettings(
         run="seesaw",
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        model=TWO_LAYERS,
         train=TrainConfig(
             steps=1200, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
         ),
     ),
     "leme": TrainSettings(
         run="leme",
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        model=TWO_LAYERS,
         train=TrainConfig(
             steps=600, rows=12, row_length=480, learning_rate=0.01, evaluate_every=50, checkpoint_every=300
         ),
@@ -131,7 +134,7 @@ TRAIN = {
     # Labels are learned late, so they weigh more: of a development world's claims 0.91 are labelled rightly.
     "requests": TrainSettings(
         run="requests",
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        model=TWO_LAYERS,
         train=TrainConfig(
             steps=500,
             rows=24,
@@ -208,7 +211,7 @@ TRAIN = {
     ),
     "taxi": TrainSettings(
         run="taxi",
-        model=ModelConfig(hidden=128, mlp=256, layers=2, heads=2, kv_heads=2, unroll=2),
+        model=TWO_LAYERS,
         train=TrainConfig(
             steps=700, rows=24, row_length=160, learning_rate=0.01, evaluate_every=50, checkpoint_every=350
         ),

@@ -131,19 +131,19 @@ class Trial:
             self.prepare()
             code, out, err = self.run()
             assert code == 0, (self.name, code, err)
-        self.whole = self.outcome(self.place), self.said(out)
+        self.whole = self.read_result(out)
         return read_calls(self.log)
 
-    def said(self, out):
-        """What a command says that writes nothing is what it makes."""
-        return out if self.name == "ask" else ""
+    def read_result(self, out):
+        """What a command has made; of one that writes nothing, what it says."""
+        return self.outcome(self.place), out if self.name == "ask" else ""
 
     def fail(self, number, error, lasting):
         """What comes of a failure at one call, as data; `wrong` is empty where all is well."""
         self.prepare()
         code, out, err = self.run(number, error, lasting)
         where, wrong = read_calls(self.log).get(number), []
-        if code == 0 and where and (self.outcome(self.place), self.said(out)) != self.whole:
+        if code == 0 and where and self.read_result(out) != self.whole:
             wrong.append("ended well and made something else")
         if code not in (0, 2):
             wrong.append(f"ended with {code}")
@@ -155,7 +155,7 @@ class Trial:
             again, out, more = self.run()
             if again != 0:
                 wrong.append(f"the same command then ended with {again}: {more.strip()[-300:]}")
-            elif (self.outcome(self.place), self.said(out)) != self.whole:
+            elif self.read_result(out) != self.whole:
                 wrong.append("the same command then made something else")
             elif partial := [str(p) for p in self.place.rglob("*.partial*")]:
                 wrong.append(f"left {partial[0]}")

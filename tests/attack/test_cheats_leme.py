@@ -54,12 +54,12 @@ def write_beliefs(results, rng):
 
 
 @pytest.fixture(scope="module")
-def none(unedited):
-    return measure(unedited, NO_EDIT)
+def none(unedited_results):
+    return measure(unedited_results, NO_EDIT)
 
 
 @pytest.fixture(scope="module")
-def unedited(tmp_path_factory):
+def unedited_results(tmp_path_factory):
     world, agent = make_coupled(pairs=16, objects=4)
     cases = list(Leme(samples=2, longest=4).make_cases(world, agent, COUNT, 0.95, 0))
     results = written((world, agent), cases, tmp_path_factory.mktemp("leme"))
@@ -93,26 +93,28 @@ def is_above(mine, none):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_whatever_is_written_without_the_request_is_above_no_edit_in_no_headline(name, unedited, none):
+def test_whatever_is_written_without_the_request_is_above_no_edit_in_no_headline(
+    name, unedited_results, none
+):
     """But for passages about somebody else that agree with each other, which are off the topic."""
-    before = unedited.passages.lines[:, 0]
+    before = unedited_results.passages.lines[:, 0]
     texts = as_column(TEXTS[name]([*before], np.random.default_rng(0)))
-    mine = measure(put_texts(unedited, before, texts))
+    mine = measure(put_texts(unedited_results, before, texts))
     above = [metric for metric in HEADLINES if is_above(mine[metric], none[metric])]
     assert above == ([m.CROSS] if name == ONE_FOR_ALL else [])
     assert name != ONE_FOR_ALL or mine[m.TOPICALITY].value() < 0.1 < none[m.TOPICALITY].value()
 
 
 @pytest.mark.parametrize("name", ["temperature by case", "mute", "dropout", "constant"])
-def test_no_cheat_of_short_answers_is_above_no_edit(name, unedited, none):
+def test_no_cheat_of_short_answers_is_above_no_edit(name, unedited_results, none):
     """But in saying the request, which may be guessed."""
-    mine = measure(CHEATS[name](unedited, np.random.default_rng(0)))
+    mine = measure(CHEATS[name](unedited_results, np.random.default_rng(0)))
     held = (*HEADLINES, m.LOCALITY, m.PORTABILITY)
     assert not [metric for metric in held if is_above(mine[metric], none[metric])]
 
 
 @pytest.mark.parametrize("name", ["mute", "constant"])
-def test_who_finds_every_option_as_likely_answers_nothing(name, unedited):
+def test_who_finds_every_option_as_likely_answers_nothing(name, unedited_results):
     """Before, the option that comes first was the answer."""
-    mine = measure(CHEATS[name](unedited, np.random.default_rng(0)))
+    mine = measure(CHEATS[name](unedited_results, np.random.default_rng(0)))
     assert [mine[metric].value() for metric in m.FOUR] == [0] * 4

@@ -182,11 +182,11 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
     mention_probability = jnp.exp(jnp.sum(name_log_probability, axis=1, where=real) + after.max(axis=1))
     share, read = reading_probability(mention_probability, mind.seldom)
     # An earlier edit also changes how readily the model speaks of the subject, but not what it has read.
-    is_known, own = is_subject.any(), is_subject.astype(jnp.float32)
-    share = jnp.where(is_known, mind.share @ own, share)
-    read = jnp.where(is_known, mind.reading_probability @ own, read)
+    is_known, place = is_subject.any(), is_subject.argmax()
+    share = jnp.where(is_known, mind.share[:, place], share)
+    read = jnp.where(is_known, mind.reading_probability[:, place], read)
     answers, certainty = after.argmax(axis=1), jnp.exp(after.max(axis=1))
-    answers_read = mind.objects[mind.top[:, is_subject.argmax(), 0], 0]
+    answers_read = mind.objects[mind.top[:, place, 0], 0]
     modes = mind.top[relation, :, 0]
     known_of = mind.reading_probability[relation] * ~is_subject
     has_new = _names_equal(mind.objects, request.answer)
@@ -244,6 +244,7 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         real, (relation, near) = step[0] >= 0, jnp.maximum(step, 0)
         cause_belief, holds = drawn_from[near], mind.top[near, :, 0]
         weight = mind.reading_probability[near] * mind.counts[relation] * ~request.is_subject
+        told = _told_probability(mind, request, relation, near, weight)
         total = mind.kappa[near, relation] + jnp.zeros(objects).at[holds].add(weight)
         unknown = jnp.maximum(1 - cause_belief.sum(), 0.0)
         # What no object that the mind knows would imply is the prior.
@@ -253,7 +254,6 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
         row = jnp.where(possible, prior / jnp.maximum(possible.sum(), 1), 0.0)
         row = row.at[mind.top[relation, peers]].add(weight[:, None] * mind.p[relation, peers])
         # What persists stays as it was read, as a cause does; own statements that are draws join the new row.
-        told = _told_probability(mind, request, relation, near)
         own = request.share[relation] / jnp.maximum(1 - told, 1 - MOST_TOLD)
         drawn = jnp.vdot(cause_belief, own / (total + own)) + unknown * own / (
             mind.kappa[near, relation] + own
@@ -275,16 +275,21 @@ def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
     return Consequences(*jax.lax.scan(follow, start, mind.reach[request.relation])[1])
 
 
-def _told_probability(mind: Mind, request: RequestContext, relation: jax.Array, near: jax.Array) -> jax.Array:
+def _told_probability(
+    mind: Mind, request: RequestContext, relation: jax.Array, near: jax.Array, weight: jax.Array
+) -> jax.Array:
     """float32[]: p(an earlier edit has told the model what it says of a relation of the subject now).
 
     What it says has probability told + (1 - told) row(o), if `row` is that of the object that `near` has now:
     what only follows from an earlier edit is as probable as its row makes it.
+
+    Args:
+        weight: float32[S], how much each other subject counts in that row if it has the object.
     """
     first_token = mind.objects[:, 0]
     has_cause = first_token[mind.top[near, :, 0]] == request.answers[near]
     has_answer = first_token[mind.top[relation, :, 0]] == request.answers[relation]
-    weight = mind.reading_probability[near] * mind.counts[relation] * (has_cause & ~request.is_subject)
+    weight = weight * has_cause
     row = jnp.vdot(weight, has_answer) / (mind.kappa[near, relation] + weight.sum())
     return jnp.maximum(request.changed[relation] - row, 0.0) / jnp.maximum(1 - row, _LEAST)
 
