@@ -102,7 +102,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 class Settings(StagedSettings):
     """Which worlds and editors, and how many edits."""
 
-    worlds: Literal["development", "report", "real", "deep"] = "report"
+    worlds: Literal["development", "report", "real", "deep", "byte-pairs"] = "report"
     """Settings may be chosen on the first list only."""
     facts: Path | None = None
     """Folder in Wikidata5m's layout, of real facts."""

@@ -3,7 +3,8 @@
 Nothing may be chosen on a world of REPORT: settings and thresholds come from DEVELOPMENT alone. Both lists
 vary what such an editor could lean on by accident: the kind of corpus, whether facts persist, how many
 relations there are and how they hang together, how strongly, how many subjects share an object, and the
-tokenizer. REAL are facts of Wikidata, and DEEP worlds like those of REPORT for a model of twelve layers.
+tokenizer. REAL are facts of Wikidata, DEEP worlds like those of REPORT for a model of twelve layers, and
+BYTE_PAIRS for one that reads names in pieces.
 """
 
 from dataclasses import dataclass, replace
@@ -149,8 +150,19 @@ DEEP = (
     RevisionWorld("builtin", "published", 401, steps=900, layers=12),
     RevisionWorld("forest", "fact", 402, steps=900, layers=12),
     RevisionWorld("forks", "sentence", 403, steps=900, layers=12),
+    RevisionWorld("builtin", "published", 404, steps=900, layers=12),
+    RevisionWorld("forest", "published", 405, steps=900, layers=12),
 )
-LISTS = {"development": DEVELOPMENT, "report": REPORT, "real": REAL, "deep": DEEP}
+BYTE_PAIRS = tuple(
+    RevisionWorld("builtin", "published", seed, several_tokens=True, steps=600) for seed in range(501, 506)
+)
+LISTS = {
+    "development": DEVELOPMENT,
+    "report": REPORT,
+    "real": REAL,
+    "deep": DEEP,
+    "byte-pairs": BYTE_PAIRS,
+}
 
 
 def write_table(world: RevisionWorld, path: Path) -> None:
