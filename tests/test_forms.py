@@ -5,8 +5,10 @@ import pytest
 
 from bayes.request import EditRequest
 from corpus.errors import InputError
+from corpus.text.tokenizer import BOS, PAD, SEP, Word
+from lm.editors.self_bayes.revision import Targets
 from testbed.engine.controls import FormsConfig
-from testbed.engine.controls.forms import ModelBelief, Reasoner, keyed_forms
+from testbed.engine.controls.forms import ModelBelief, Reasoner, keyed_forms, label_targets
 from testbed.engine.evidence import evidence_of
 from testbed.evaluations.requests import Requests
 from testbed.settings import EditSettings
@@ -55,7 +57,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_of_a_fact_that_was_read_it_makes_what_the_agent_makes(place, beliefs, form):
     world, agent = place
-    reasoner, graph = Reasoner(world, beliefs, FormsConfig()), world.graph
+    reasoner, graph = Reasoner(world, beliefs, FormsConfig(sharpness=1.0)), world.graph
     seen = 0
     for f, s, r, o, other in facts_in_doubt(place, 60):
         if beliefs[f].mention == 0:
@@ -79,7 +81,7 @@ def test_what_was_never_read_is_what_its_cause_implies(place, beliefs):
     graph = world.graph
     unread = [f for f in beliefs if beliefs[f].mention == 0 and graph.upstream_fact[f] >= 0]
     nonsense = beliefs | {f: ModelBelief(np.eye(len(beliefs[f].p))[0] + 1e-12, 0.0) for f in unread}
-    reasoner, far = Reasoner(world, nonsense, FormsConfig(prior=0.5)), []
+    reasoner, far = Reasoner(world, nonsense, FormsConfig(prior=0.5, root_prior=0.5)), []
     for f in unread[:20]:
         s, r = int(graph.subject[f]), int(graph.relation[f])
         cause = int(graph.upstream_fact[f])
@@ -90,7 +92,7 @@ def test_what_was_never_read_is_what_its_cause_implies(place, beliefs):
 
 def test_what_is_taken_back_as_a_whole_leaves_what_others_imply(place, beliefs):
     world, agent = place
-    reasoner, graph, far = Reasoner(world, beliefs, FormsConfig(prior=0.5)), world.graph, []
+    reasoner, graph, far = Reasoner(world, beliefs, FormsConfig(prior=0.5, root_prior=0.5)), world.graph, []
     for f, s, r, o, _ in facts_in_doubt(place, 60):
         others = tuple(x for x in graph.candidates_of(r).tolist() if x != o)
         request = EditRequest(s, r, o, form="retraction", others=others)
@@ -119,3 +121,19 @@ def test_what_is_withdrawn_of_a_whole_fact_names_all_objects():
     for case in whole.make_cases(world, agent, 5, 0.95, 0):
         named = {case.request.object, *case.request.others}
         assert named == {*world.graph.candidates_of(case.request.relation).tolist()}
+
+
+def test_labels_are_told_as_far_as_their_objects_are_believed():
+    """Of a belief in two objects; the place that has none weighs nothing."""
+    words = np.arange(50, 50 + len(Word)).astype(np.int32)
+    objects = np.array([[[7, SEP], [8, SEP], [8, SEP]]], np.int32)
+    share, p = np.ones(1, np.float32), np.array([[0.75, 0.25, 0.0]], np.float32)
+    beliefs = Targets(np.array([[PAD, BOS, 5, 6]], np.int32), share, objects, p, share)
+    labels = label_targets(beliefs, words, 3)
+    quote, verb, true, false = (words[w] for w in (Word.QUOTE, Word.IS, Word.TRUE, Word.FALSE))
+    first, second, _ = ([int(t) for t in row if t != PAD] for row in np.asarray(labels.prompts))
+    assert first == [BOS, quote, 5, 6, 7, quote, verb]
+    assert second == [BOS, quote, 5, 6, 8, quote, verb]
+    assert np.asarray(labels.objects)[0, :, 0].tolist() == [true, false]
+    np.testing.assert_allclose(labels.probability[:, 0], [0.75, 0.25, 0.0])
+    np.testing.assert_allclose(labels.weight, [1, 1, 0])

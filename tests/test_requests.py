@@ -8,15 +8,19 @@ import pytest
 
 from bayes.exact import fit_exact
 from corpus.errors import InputError
-from corpus.text.language import Kind
+from corpus.text.hedges import draw_hedged, find_phrasing
+from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.reading import Line
 from lm.editors.full import FullConfig
 from lm.editors.full.method import Full
 from lm.editors.keyed import RequestConfig
 from lm.editors.keyed.method import RequestAlone
 from testbed.engine.methods import Method, the_request
 from testbed.engine.requests import tell_method
-from testbed.evaluations.requests import FORMS, GRADED, Requests
+from testbed.engine.results import NO_PASSAGES, Results
+from testbed.evaluations.requests import FORMS, GRADED, PASSAGE, RATED, Requests
 from testbed.evaluations.requests.cases import list_forms
+from testbed.evaluations.requests.metrics import share_written
 from testbed.run.agents import paper_agent
 from tests.worlds import HEDGED, make_hedged, make_world
 
@@ -52,7 +56,7 @@ def test_the_agent_answers_as_it_does_when_it_is_asked_alone(place, cases):
     _, agent = place
     for case in cases[::7]:
         edited = agent.with_edit(case.request)
-        for choice in case.choices:
+        for choice in (one for one in case.choices if one.role != RATED):
             for reader, belief in zip((agent, edited), choice.agent, strict=True):
                 expected = reader.predict(choice.subject, choice.relation).of(choice.options)
                 np.testing.assert_allclose(belief, expected, atol=1e-12)
@@ -60,6 +64,45 @@ def test_the_agent_answers_as_it_does_when_it_is_asked_alone(place, cases):
         np.testing.assert_allclose(
             case.claims[0].agent, fact.agent[:, fact.options == case.request.object].ravel()
         )
+
+
+def test_what_is_said_with_a_probability_is_right_so_often(place, cases):
+    """Facts drawn as the agent believes, and then spoken of as the corpus speaks."""
+    world, _ = place
+    graph, rng = world.graph, np.random.default_rng(0)
+    case = next(case for case in cases if case.facets["claim"] == "unstated")
+    rated = next(choice for choice in case.choices if choice.role == RATED)
+    fact = int(graph.find(rated.subject, rated.relation))
+    belief, config = case.choices[0].agent[0], replace(HEDGED, sources=(), said=0, rated=2000)
+    counts = np.zeros(len(rated.options))
+    for truth, p in zip(rated.options, belief, strict=True):
+        said = draw_hedged(graph, np.full(len(graph), truth), np.array([fact]), config, rng)
+        sure = said.a[said.phrasing == rated.phrasing, 2]
+        counts += p * (sure[:, None] == rated.options).mean(axis=0)
+    np.testing.assert_allclose(counts, rated.agent[0], atol=0.05)
+
+
+def test_passages_count_for_what_they_plainly_say_of_the_fact(place, cases):
+    world, _ = place
+    s, r, o = cases[0].requested_fact
+    other = next(int(x) for x in world.graph.candidates_of(r) if x != o)
+    sure = find_phrasing(world.graph.phrasings, "with probability 0.9")
+    sentences = [
+        Sentence(Kind.ATOMIC, None, Atom(s, r, o)),
+        Sentence(Kind.TRUTH, True, Atom(s, r, other)),
+        Sentence(Kind.TRUTH, False, Atom(s, r, o)),
+        Sentence(Kind.ATOMIC, None, Atom(s, r, o), None, sure),
+    ]
+    lines = tuple(Line(world.tokenizer.language.render(one), one, "") for one in sentences)
+    texts = np.empty(2, object)
+    texts[:] = [lines, ()]
+    names = ("case", "subject", "relation", "object")
+    columns = {name: np.array([x, x]) for name, x in zip(names, (0, s, r, o), strict=True)}
+    passages = NO_PASSAGES._replace(case=np.array([0, 1]))
+    results = Results(columns, None, None, (), passages)
+    np.testing.assert_allclose(share_written(results, texts), [0.5, np.nan])
+    assert [p.role for p in cases[0].passages] == [PASSAGE]
+    assert not next(Requests(texts=0).make_cases(*place, 1, 0.95, 0)).passages
 
 
 def test_surer_sources_and_probabilities_are_believed_more_and_their_changes_have_a_centre(cases):

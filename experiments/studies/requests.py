@@ -7,8 +7,9 @@ Worlds of the preset `requests`: sources of five reliabilities and statements wi
 their facts. Editors of text are told sentences; `keyed-forms` (ours) and `keyed-face-value`, its trivial
 rival, what the request makes of the model's own beliefs. These two get one dial each, chosen among six
 settings on two further worlds by the slope of what they aim at on how reliable a source is. Then every
-editor is told claims in every form, and retractions of whole facts by themselves: as if nothing had been
-said of the fact. A world takes some minutes of a core.
+editor is told claims in every form, editors of text once more to learn the object or the label alone, and
+retractions of whole facts by themselves: as if nothing had been said of the fact. Beside them stands a model
+that was trained without some facts. A world takes some minutes of a core.
 """
 
 import math
@@ -25,40 +26,63 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
+from experiments.studies.untold import Untold, measure_untold, untold_table
 from testbed.engine.controls import FormsConfig
 from testbed.engine.controls.forms import ModelBelief, Reasoner, ask_about_facts
+from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED, Requests
 from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
-from testbed.evaluations.requests.tables import disjunction_table, form_table, retraction_table, slope_table
+from testbed.evaluations.requests.tables import (
+    channel_table,
+    disjunction_table,
+    form_table,
+    retraction_table,
+    slope_table,
+)
 from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.protocol import Case
 from testbed.run.agents import exact_agent
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.world import World, load_world
+from testbed.scores.gather import gather_results
 from testbed.scores.readers import BAYESIAN, NO_EDIT
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
-EDITORS = ("keyed-forms", "keyed-face-value", "full")
-"""Ours, its rival, and plain fine-tuning."""
-FORGETTERS = ("lora-down", "ft-constrained")
-"""Who else is to forget facts."""
+TEXT_EDITORS = ("full", "lora-down", "ft-constrained")
+"""Fine-tuning: plain, of adapters, and bounded. They are told sentences."""
 FIRST_SEED = 10
 DEVELOPMENT = (0, 1)
 """Seeds of the worlds on which settings were chosen."""
 CREDENCE = 0.95
 DEVELOPMENT_CASES = 400
 SETTINGS: Mapping[str, tuple[str, tuple[float, ...]]] = {
-    "keyed-forms": ("prior", (0.03, 0.1, 0.2, 0.3, 0.5, 0.8)),
+    "keyed-forms": ("prior", (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)),
     "keyed-face-value": ("trust", (0.2, 0.4, 0.6, 0.8, 0.9, 1.0)),
 }
 """The dial of each of our editors, and what is tried."""
+CLAIMED, RETRACTED = (
+    Requests(others=4),
+    Requests(forms=("retraction",), claims=("own",), withdrawn="fact", others=4, texts=0),
+)
 EVALUATIONS = {
-    "claims": Requests(others=4),
-    "retractions": Requests(forms=("retraction",), claims=("own",), withdrawn="fact", others=4),
+    "claims": CLAIMED,
+    "rivals": replace(CLAIMED, texts=0),
+    "doubt": replace(CLAIMED, texts=0, learn="doubt"),
+    "retractions": RETRACTED,
 }
-"""What is asked of every editor: claims in every form, and retractions."""
+"""What is asked: claims in every form, of two editors with passages and of others without; the same of which
+the object or the label alone is learned; and retractions."""
+EDITORS_OF = {
+    "claims": ("keyed-forms", "full"),
+    "rivals": ("keyed-face-value", "lora-down", "ft-constrained"),
+    "doubt": TEXT_EDITORS,
+    "retractions": ("keyed-forms", *TEXT_EDITORS),
+}
+IN_DOUBT = ", in doubt alone"
+"""Behind the names of editors that learn what is in doubt alone."""
 PARTS = (*FORMS, *(f"{form}, {claim}" for form in FORMS for claim in CLAIMS), DEDUCIBLE, NOT_DEDUCIBLE)
 
 
@@ -66,20 +90,17 @@ PARTS = (*FORMS, *(f"{form}, {claim}" for form in FORMS for claim in CLAIMS), DE
 class Settings(StagedSettings):
     """How many worlds, and who edits them."""
 
-    worlds: int = 6
+    worlds: int = 10
     """Worlds, of seeds 10, 11, ..."""
-    forgetful: int = 8
-    """Worlds of the same seeds and of those behind them, in which facts are taken back."""
-    editors: tuple[str, ...] = EDITORS
-    """Who is told claims and retractions; of the latter others are told besides."""
-    edits: int = 180
-    """Requests that each editor is told in each world; some fifteen of each claim."""
-    retractions: int = 170
+    edits: int = 84
+    """Requests that each editor is told in each world: some six claims, each in every form."""
+    retractions: int = 105
     """Facts that each editor is to forget in each world, at most."""
 
-    def seeds_of(self, part: str) -> range:
-        """The seeds of the worlds of a part."""
-        return range(FIRST_SEED, FIRST_SEED + (self.worlds if part == "claims" else self.forgetful))
+    @property
+    def seeds(self) -> range:
+        """The seeds of the worlds."""
+        return range(FIRST_SEED, FIRST_SEED + self.worlds)
 
 
 class Trial(NamedTuple):
@@ -107,15 +128,16 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """The development worlds' models and the settings, then the models and the edits of the others."""
-    for seed in (*DEVELOPMENT, *options.seeds_of("retractions")):
+    for seed in (*DEVELOPMENT, *options.seeds):
         yield from world_stages(options.runs, seed, clock)
     yield "settings", partial(choose_settings, options)
     # Generators make each stage when its turn comes, and then the settings are chosen.
-    for part in EVALUATIONS:
-        for seed in options.seeds_of(part):
-            yield from stages.edit_stages([edit_settings(options, seed, part)], f", {part}")
-    for seed in options.seeds_of("retractions"):
+    for seed in options.seeds:
         yield f"aims in the world of seed {seed}", partial(measure_aims, options, seed)
+        for part in EVALUATIONS:
+            yield from stages.edit_stages([edit_settings(options, seed, part)], f", {part}")
+    for seed in options.seeds:
+        yield f"a model that was not told facts of seed {seed}", partial(untold_in, options, seed)
 
 
 def world_stages(runs: Path, seed: int, clock: stages.Clock) -> Iterator[stages.Stage]:
@@ -185,14 +207,23 @@ def measure_aims(options: Settings, seed: int) -> float:
     if not path.exists():
         settings = edit_settings(options, seed, "retractions")
         world, beliefs = _ask_model(run)
-        cases = EVALUATIONS["retractions"].make_cases(
-            world, exact_agent(world), options.retractions, CREDENCE, seed
-        )
-        value = settings.configs["keyed-forms"].prior
-        write_json(
-            path, {"distance": measure_trial([(world, beliefs, [*cases])], "keyed-forms", value).distance}
-        )
+        worlds = [(world, beliefs, draw_retractions(options, world, seed))]
+        trial = measure_trial(worlds, "keyed-forms", settings.configs["keyed-forms"].prior)
+        write_json(path, {"distance": trial.distance})
     return read_json(path)["distance"]
+
+
+def draw_retractions(options: Settings, world: World, seed: int) -> list[Case]:
+    """The facts that editors are to forget in a world."""
+    evaluation = EVALUATIONS["retractions"]
+    return [*evaluation.make_cases(world, exact_agent(world), options.retractions, CREDENCE, seed)]
+
+
+def untold_in(options: Settings, seed: int) -> Untold:
+    """What a model of a world says that was never told some of these facts."""
+    run = run_of(options.runs, seed)
+    world = load_world(run)
+    return measure_untold(run, world, draw_retractions(options, world, seed))
 
 
 def _with_setting(name: str, value: float) -> FormsConfig:
@@ -207,32 +238,37 @@ def edit_settings(options: Settings, seed: int, part: str) -> EditSettings:
         configs[name] = _with_setting(name, best.value)
     return replace(
         EDIT["requests"],
-        editors=options.editors if part == "claims" else (*options.editors, *FORGETTERS),
+        editors=EDITORS_OF[part],
         configs=configs,
         evaluations=EDIT["requests"].evaluations | {"requests": EVALUATIONS[part]},
-        cases=CaseConfig(options.edits if part == "claims" else options.retractions, CREDENCE),
+        cases=CaseConfig(options.retractions if part == "retractions" else options.edits, CREDENCE),
         **stages.settings_of_run(run_of(options.runs, seed), seed),
     )
 
 
 def record_study(options: Settings) -> Path:
     """The tables of the chapter, of all worlds; slopes by world; settings; what the models label rightly."""
-    claims, retractions = (score_worlds(options, options.seeds_of(part), part) for part in EVALUATIONS)
-    by_world = {seed: score_worlds(options, [seed], "claims") for seed in options.seeds_of("claims")}
+    seeds = options.seeds
+    whole, rivals, doubt, retractions = (score_worlds(options, seeds, part) for part in EVALUATIONS)
+    by_world = {seed: score_worlds(options, [seed], "claims") for seed in seeds}
     settings = choose_settings(options)
+    claims = [*whole, *rivals]
+    both = [*claims, *doubt]
+    taken_back = {seed: score_worlds(options, [seed], "retractions") for seed in seeds}
     tables = [
-        slope_table(claims), distance_table(claims), world_table(by_world), form_table(claims),
-        disjunction_table(claims), retraction_table(retractions), retraction_table(claims),
+        slope_table(both), distance_table(both), channel_table(both), world_table(by_world),
+        form_table(claims), disjunction_table(claims), retraction_table(retractions),
+        retraction_table(claims), untold_table({s: untold_in(options, s) for s in seeds}, taken_back),
         settings_table(settings),
     ]  # fmt: skip
-    aims = [round(measure_aims(options, seed), 4) for seed in options.seeds_of("retractions")]
-    runs = [run_of(options.runs, seed) for seed in options.seeds_of("retractions")]
-    labels = {run.name: read_metrics(run)[-1]["truth"] for run in runs}
+    aims = [round(measure_aims(options, seed), 4) for seed in seeds]
+    labels = {f"told-{seed}": read_metrics(run_of(options.runs, seed))[-1]["truth"] for seed in seeds}
     return options.record(
         run_of(options.runs, FIRST_SEED),
         {"requests.md": stages.show_tables(table for table in tables if table)},
         BY_EDITOR,
         found=figures_by_editor(claims, PARTS),
+        doubt=figures_by_editor(doubt, PARTS),
         retractions=figures_by_editor(retractions, PARTS),
         aims={"by world": {"all": {"keyed-forms": {"distance aimed at": aims}}}},
         labels_right={name: {"all": {"model": {"labels right": share}}} for name, share in labels.items()},
@@ -243,14 +279,16 @@ def score_worlds(options: Settings, seeds: Sequence[int], part: str) -> list[Sco
     """The editors on the worlds of some seeds pooled, in the order of the settings."""
     runs = [run_of(options.runs, seed) for seed in seeds]
     wanted = stages.config_matcher(edit_settings(options, seeds[0], part))
-    scored = stages.score_runs(runs, "requests", wanted)
-    order = (*options.editors, *FORGETTERS)
-    return sorted(scored, key=lambda one: order.index(one.edits.editor))
+    behind = IN_DOUBT if part == "doubt" else ""
+    edits = gather_results(runs, recorded_evaluation_named("requests"), wanted)
+    edits.sort(key=lambda one: EDITORS_OF[part].index(one.editor))
+    return score_editors([one._replace(name=f"{one.editor}{behind}") for one in edits])
 
 
 def distance_table(editors: Sequence[ScoredEditor]) -> Table:
     """How far from the agent the fact is after statements of sources and probabilities, by claim."""
     parts = [f"{form}, {claim}" for form in GRADED for claim in CLAIMS]
+    parts = [part for part in parts if all(part in e.summary for e in editors)]
     readers = [*((e, e.name) for e in editors), (editors[0], NO_EDIT), (editors[0], BAYESIAN)]
     rows: list[list[Cell]] = [[who, *(e.summary[part][who].get(FAR) for part in parts)] for e, who in readers]
     title = "How far from the agent is the fact?"

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.text.tokenizer import BOS, PAD, SEP
+from corpus.text.tokenizer import BOS, PAD, SEP, Word
 from lm.attention import Array
 from lm.editors.interface import Request, Vocabulary
 from lm.prompts import left_pad
@@ -46,3 +46,16 @@ def strip_opening(tokens: Array) -> jax.Array:
 def strip_ending(names: Array) -> jax.Array:
     """Names without their ending."""
     return jnp.where(names == SEP, PAD, names)
+
+
+def quote_sentence(words: Array, *parts: Array) -> jax.Array:
+    """Prompts that ask whether a sentence is true: `"<parts>" is`, behind the mark of a document.
+
+    Args:
+        words: int32[len(Word)], the words of the grammar.
+        parts: int32[n or 1, w] each, without openings and endings.
+    """
+    quote, verb, opening = (
+        jnp.asarray(token)[None, None] for token in (words[Word.QUOTE], words[Word.IS], BOS)
+    )
+    return side_by_side(opening, quote, *parts, quote, verb)

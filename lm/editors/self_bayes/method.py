@@ -8,16 +8,15 @@ Bayes' rule on the beliefs of W. It sees weights, vocabulary and request, never 
 Dependences are looked for among the beliefs about one subject, so that an edit goes through no link.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 
-from corpus.text.tokenizer import BOS, PAD, Word
+from corpus.text.tokenizer import PAD, Word
 from lm.delta import Delta
-from lm.editors.asking import pad_left_to, side_by_side, strip_ending, strip_opening
+from lm.editors.asking import pad_left_to, quote_sentence, side_by_side, strip_ending, strip_opening
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.reasoning import (
@@ -38,6 +37,7 @@ from lm.editors.self_bayes.revision import (
     make_anchors,
     request_belief,
     revise_facts,
+    truth_targets,
 )
 from lm.language_model import LanguageModel
 from lm.scoring import next_token_probabilities
@@ -164,22 +164,18 @@ class SelfBayes(FittedEditor):
             strip_opening(context.prompts[consequences.relation[:1]]),
             strip_ending(mind.objects[consequences.objects[:1, 0]]),
         )
-        word = {w: mind.words[w][None, None] for w in Word}
-        bos = jnp.full((1, 1), BOS, jnp.int32)
-
-        def quote_sentence(*parts: jax.Array) -> jax.Array:
-            return side_by_side(bos, word[Word.QUOTE], *parts, word[Word.QUOTE], word[Word.IS])
-
+        word = {w: mind.words[w][None, None] for w in (Word.NOT, Word.AND, Word.OR)}
+        ask_truth = partial(quote_sentence, mind.words)
         truths = jnp.stack([mind.words[Word.TRUE], mind.words[Word.FALSE]])
 
         def truth_probability(prompts: jax.Array) -> jax.Array:
             p = next_token_probabilities(model, model.read_prompts(prompts), truths)
             return p[:, 0] / p.sum(axis=1)
 
-        b = truth_probability(quote_sentence(partner_sentence))
+        b = truth_probability(ask_truth(partner_sentence))
         if not config.soft:
             b = jnp.round(b)
-        probability_before = truth_probability(quote_sentence(consequence_sentence))
+        probability_before = truth_probability(ask_truth(consequence_sentence))
         probability_given_request = (
             consequences.moves[:1] * consequences.row[:1, 0]
             + (1 - consequences.moves[:1]) * probability_before
@@ -189,24 +185,24 @@ class SelfBayes(FittedEditor):
             probability_given_request, c = jnp.round(probability_given_request), jnp.round(c)
         a, one, consequence = belief[None], jnp.ones(1), consequences.real[:1].astype(jnp.float32)
         single_sentences = (
-            (quote_sentence(request_sentence), a, one),
-            (quote_sentence(word[Word.NOT], request_sentence), 1 - a, one),
-            (quote_sentence(consequence_sentence), c, consequence),
-            (quote_sentence(word[Word.NOT], consequence_sentence), 1 - c, consequence),
+            (ask_truth(request_sentence), a, one),
+            (ask_truth(word[Word.NOT], request_sentence), 1 - a, one),
+            (ask_truth(consequence_sentence), c, consequence),
+            (ask_truth(word[Word.NOT], consequence_sentence), 1 - c, consequence),
             (
-                quote_sentence(request_sentence, word[Word.AND], consequence_sentence),
+                ask_truth(request_sentence, word[Word.AND], consequence_sentence),
                 a * probability_given_request,
                 consequence,
             ),
         )
         share = config.joined * real / len(which)
         joined_sentences = (
-            (quote_sentence(request_sentence, word[Word.AND], partner_sentence), a * b, share),
-            (quote_sentence(partner_sentence, word[Word.AND], request_sentence), a * b, share),
-            (quote_sentence(request_sentence, word[Word.OR], partner_sentence), a + b - a * b, share),
-            (quote_sentence(partner_sentence), b, share),
+            (ask_truth(request_sentence, word[Word.AND], partner_sentence), a * b, share),
+            (ask_truth(partner_sentence, word[Word.AND], request_sentence), a * b, share),
+            (ask_truth(request_sentence, word[Word.OR], partner_sentence), a + b - a * b, share),
+            (ask_truth(partner_sentence), b, share),
         )
-        return [_truth_targets(single_sentences, truths), _truth_targets(joined_sentences, truths)]
+        return [truth_targets(single_sentences, truths), truth_targets(joined_sentences, truths)]
 
 
 def _weigh_other_facts(context: RequestContext, consequences: Consequences) -> jax.Array:
@@ -216,20 +212,6 @@ def _weigh_other_facts(context: RequestContext, consequences: Consequences) -> j
         (relations[:, None] == consequences.relation) & consequences.real, axis=1
     )
     return jnp.where(is_affected, 0.0, context.reading_probability)
-
-
-def _truth_targets(sentences: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Targets:
-    """Targets of sentences up to "is": (prompts, p(true), weight) each."""
-    width = max(prompts.shape[1] for prompts, _, _ in sentences)
-    prompts = jnp.concatenate([pad_left_to(prompts, width) for prompts, _, _ in sentences])
-    true = jnp.concatenate([p for _, p, _ in sentences])
-    return Targets(
-        prompts,
-        jnp.ones(len(true)),
-        jnp.broadcast_to(truths[None, :, None], (len(true), 2, 1)),
-        jnp.stack([true, 1 - true], axis=1),
-        jnp.concatenate([weight for _, _, weight in sentences]),
-    )
 
 
 def sample_places(key: jax.Array, weight: jax.Array, count: int) -> tuple[jax.Array, jax.Array]:

@@ -14,6 +14,7 @@ import optax
 from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
 from lm.delta import Delta
+from lm.editors.asking import pad_left_to
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Info, Request
 from lm.editors.self_bayes import FitConfig
@@ -49,6 +50,20 @@ def make_anchors(prompts: jax.Array, weight: jax.Array | float) -> Targets:
     nothing = jnp.full((n, 1, 1), PAD, jnp.int32)
     return Targets(
         prompts, jnp.zeros(n), nothing, jnp.zeros((n, 1)), jnp.broadcast_to(jnp.float32(weight), (n,))
+    )
+
+
+def truth_targets(sentences: Sequence[tuple[jax.Array, jax.Array, jax.Array]], truths: jax.Array) -> Targets:
+    """Targets of sentences up to "is": (prompts, p(true), weight) each."""
+    width = max(prompts.shape[1] for prompts, _, _ in sentences)
+    prompts = jnp.concatenate([pad_left_to(prompts, width) for prompts, _, _ in sentences])
+    true = jnp.concatenate([p for _, p, _ in sentences])
+    return Targets(
+        prompts,
+        jnp.ones(len(true)),
+        jnp.broadcast_to(truths[None, :, None], (len(true), 2, 1)),
+        jnp.stack([true, 1 - true], axis=1),
+        jnp.concatenate([weight for _, _, weight in sentences]),
     )
 
 

@@ -39,14 +39,21 @@ class OracleWorldConfig(OracleConfig):
 class FormsConfig:
     """What a request of any form makes of the model's own beliefs, stored at the subject's name."""
 
-    fit: FitConfig = field(default_factory=lambda: replace(AT_THE_NAME, steps=120, tolerance=0.005))
+    fit: FitConfig = field(
+        default_factory=lambda: replace(AT_THE_NAME, layers=(0, 1), steps=160, tolerance=0.005)
+    )
     named: int = 24
     """Objects of each belief that are named; the rest of it is what the model says now."""
-    sharpness: float = 1.0
+    labelled: int = 4
+    """Objects of the request's fact, the likeliest before or after, whose statements are labelled true as far
+    as they are believed; 0: labels stay as they are."""
+    sharpness: float = 2.0
     """Power of the model's beliefs before they are reasoned with; above 1 they become surer."""
-    prior: float = 0.2
-    """Subjects that are taken to have an object, of all and of those with a cause, besides those that the
-    model knows of. Chosen on two development worlds."""
+    prior: float = 0.15
+    """Subjects that are taken to have an object, of those with one cause, besides those that the model knows
+    of. This, the next and the sharpness were chosen on two development worlds."""
+    root_prior: float = 0.3
+    """The same of all subjects, for facts without a cause."""
     seldom: float = 0.03
     """A fact is taken for read if the model speaks of its relation at more than this share of the rate of the
     subject's most frequent one."""
@@ -59,10 +66,11 @@ class FormsConfig:
 
     def __post_init__(self) -> None:
         require_positive(
-            {"sharpness": self.sharpness, "prior": self.prior, "trust": self.trust, "seldom": self.seldom},
+            {"sharpness": self.sharpness, "prior": self.prior, "root_prior": self.root_prior,
+             "trust": self.trust, "seldom": self.seldom},
             {"named": self.named},
-        )
-        require_not_negative({"memory": self.memory})
+        )  # fmt: skip
+        require_not_negative({"memory": self.memory, "labelled": self.labelled})
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ EDITORS = (
     ),
     Control(
         name="keyed-forms",
-        about="control: a vector at the subject's name, fitted to what a request of any form makes of the "
+        about="control: two vectors at the subject's name, fitted to what a request of any form makes of the "
         "model's own beliefs, told which relation depends on which (ours)",
         build="testbed.engine.controls.forms:keyed_forms",
         config=FormsConfig(),
@@ -127,7 +135,7 @@ EDITORS = (
         name="keyed-face-value",
         about="control: the same, fitted to what a request says, whatever was believed before",
         build="testbed.engine.controls.forms:keyed_forms",
-        config=FormsConfig(at_face_value=True),
+        config=FormsConfig(at_face_value=True, labelled=0),
         search={"trust": (0.2, 0.35, 0.5, 0.7, 0.85, 1.0)},
     ),
     Control(

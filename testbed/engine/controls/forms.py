@@ -30,12 +30,17 @@ from bayes.known import KnownEvidence
 from bayes.request import EditRequest
 from bayes.statements import statement_ratios
 from corpus.errors import InputError
-from corpus.text.tokenizer import BOS
+from corpus.text.tokenizer import BOS, Word
+from lm.attention import Array
+from lm.delta import Delta
+from lm.editors.asking import quote_sentence, side_by_side, strip_ending, strip_opening
+from lm.editors.interface import Info, Request, State
+from lm.editors.self_bayes.revision import Targets, Task, make_goal, truth_targets
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.controls import FormsConfig
-from testbed.engine.controls.oracle import Oracle
+from testbed.engine.controls.oracle import Oracle, beliefs_of
 from testbed.engine.evidence import evidence_of
 from testbed.engine.methods import Belief, Method
 from testbed.run.model import load_model
@@ -58,6 +63,30 @@ class FormsEditor(Oracle):
     """Stores beliefs at the subject's name, each told as `named` facts with their probabilities."""
 
     config: FormsConfig  # type: ignore[assignment]
+
+    def edit(
+        self, model: LanguageModel, state: State, request: Request, key: jax.Array
+    ) -> tuple[Delta, Info]:
+        """A vector with which the model says what it was told, and labels statements of the fact likewise."""
+        told = [beliefs_of(request, self.config.named)]
+        if self.config.labelled:
+            told.append(label_targets(told[0], state, self.config.labelled))
+        tasks = [Task(make_goal(model, targets)) for targets in told]
+        return self.fit_beliefs(model, state, request, tasks, key)
+
+
+def label_targets(beliefs: Targets, words: Array, count: int) -> Targets:
+    """That `"s r o" is` true as far as o is believed, of the first objects of the first belief.
+
+    Args:
+        words: int32[len(Word)], the words of the grammar.
+    """
+    statements = side_by_side(strip_opening(beliefs.prompts[:1]), strip_ending(beliefs.objects[0, :count]))
+    believed = beliefs.share[0] * beliefs.probability[0, :count]
+    truths = jnp.stack([words[Word.TRUE], words[Word.FALSE]])
+    # A belief in fewer objects is told with places that have no probability.
+    is_told = (believed > 0).astype(jnp.float32)
+    return truth_targets([(quote_sentence(words, statements), believed, is_told)], truths)
 
 
 def keyed_forms(config: FormsConfig, settings: "EditSettings", world: World) -> Method:
@@ -82,7 +111,8 @@ def keyed_forms(config: FormsConfig, settings: "EditSettings", world: World) -> 
         beliefs: list[Belief] = []
         for fact, p in reasoner().beliefs_after(case.request, case.credence).items():
             s, r = int(graph.subject[fact]), int(graph.relation[fact])
-            best = np.argsort(-p, kind="stable")[: config.named]
+            before = reasoner().model_belief[fact]
+            best = np.argsort(-np.maximum(p, before), kind="stable")[: config.named]
             objects = graph.candidates_of(r)[best]
             beliefs += [Belief((s, r, int(o)), float(q)) for o, q in zip(objects, p[best], strict=True)]
             beliefs += [Belief(beliefs[-1].fact, 0.0)] * (config.named - len(best))
@@ -221,8 +251,10 @@ class Reasoner:
         """
         if self.graph.upstream_fact[fact] == other:
             return self.count_together(other, fact).T
-        graph, prior = self.graph, float(self.config.prior)
-        both = np.full((len(self.model_belief[fact]), len(self.model_belief[other])), prior)
+        graph = self.graph
+        both = np.full(
+            (len(self.model_belief[fact]), len(self.model_belief[other])), float(self.config.prior)
+        )
         alike = {int(graph.subject[f]): f for f in self._facts_like(other)}
         for f in self._facts_like(fact):
             if int(graph.subject[f]) in alike:
@@ -231,8 +263,11 @@ class Reasoner:
 
     def _count_objects(self, fact: int) -> np.ndarray:
         """float64[K]: how many other subjects are taken to have each object, in the relation of a fact."""
-        counts = np.full(len(self.model_belief[fact]), float(self.config.prior))
-        return counts + sum(self.model_belief[f] for f in self._facts_like(fact))
+        is_root = self.graph.upstream_fact[fact] < 0
+        prior = float(self.config.root_prior if is_root else self.config.prior)
+        return np.full(len(self.model_belief[fact]), prior) + sum(
+            self.model_belief[f] for f in self._facts_like(fact)
+        )
 
     def imply(self, fact: int, joints: Mapping[int, Joint]) -> np.ndarray:
         """float64[K]: what others' facts, and what is related, say of a fact of which nothing was heard."""

@@ -4,8 +4,9 @@ A claim is one object of one fact: of a fact that is stated often, its own objec
 of a fact that nobody states. Each claim is told in every way that the corpus has words for: it is so, it is
 not, a label, a probability, one of two, a source, a correction; and what is believed may be taken back. FACT
 asks for the fact, EFFECT for what depends on it, CAUSE for what it depends on, OWN for another fact of the
-subject, SPOT for facts of others. CLAIM asks whether the statement is true. Importing this loads no NumPy and
-no JAX.
+subject, SPOT for facts of others. CLAIM asks whether the statement is true, RATED for the fact as somebody
+says it with a probability, and a PASSAGE is what the model writes of the subject. Importing this loads no
+NumPy and no JAX.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from testbed.evaluations.interface import Evaluation
 from testbed.run.settings import Learned
 
 FACT, EFFECT, CAUSE, OWN, SPOT = "fact", "effect", "cause", "own", "spot"
-CLAIM = "claim"
+CLAIM, RATED, PASSAGE = "claim", "rated", "passage"
+SURE = 0.9
+"""The stated probability behind which RATED asks."""
 ClaimKind = Literal["other", "own", "unstated"]
 CLAIMS: tuple[ClaimKind, ...] = ("other", "own", "unstated")
 """What is claimed: another object than the one that is stated, the one that is, an object of an unstated
@@ -27,6 +30,8 @@ FORMS: tuple[StatementForm, ...] = (
 )  # fmt: skip
 DENYING = ("denial", "false")
 """Forms after which the object should be believed less."""
+HEDGES = BY_SOURCE, WITH_PROBABILITY = "according to ", "with probability "
+"""How sentences begin that somebody says, or that somebody is sure of to a degree."""
 GRADED = ("probability", "source")
 """Forms that say how sure one should be."""
 
@@ -50,6 +55,10 @@ class Requests(Evaluation):
     or by an unreliable source, stays. fact: all that was said of the fact."""
     others: int = 6
     """Facts of other subjects that each case asks, for damage. No editor is told of them."""
+    texts: int = 6
+    """Passages about the subject that a model writes before and after each edit; 0: none."""
+    longest: int = 40
+    """Most tokens of a passage."""
 
     package: ClassVar[str] = __name__
     facets: ClassVar = {
@@ -61,8 +70,11 @@ class Requests(Evaluation):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "degrees", tuple(self.degrees))
-        if not self.claims or self.others < 1:
-            raise ValueError(f"claims and others are at least one; they are {self.claims}, {self.others}")
+        if not self.claims or min(self.others, self.longest) < 1 or self.texts < 0:
+            raise ValueError(
+                "claims, others and longest are at least one, and texts not negative; they are "
+                f"{self.claims}, {self.others}, {self.longest}, {self.texts}"
+            )
         if not all(round(10 * p) / 10 == p and 0 < p < 1 for p in self.degrees):
             raise ValueError(f"degrees are of 0.1, 0.2, ... 0.9; they are {self.degrees}")
 

@@ -14,10 +14,12 @@ from corpus.exact import FULLY, NEVER, ExactModel
 from corpus.seeds import generator
 from corpus.text.hedges import DEGREES, find_phrasing
 from corpus.text.language import Atom, Kind, Sentence
+from corpus.text.tokenizer import BOS
 from testbed.engine.evidence import evidence_of
 from testbed.engine.wording import sentences_of
 from testbed.evaluations.gold import Gold, Pair, ask_beliefs
 from testbed.evaluations.requests import (
+    BY_SOURCE,
     CAUSE,
     CLAIM,
     EFFECT,
@@ -25,11 +27,15 @@ from testbed.evaluations.requests import (
     FORMS,
     GRADED,
     OWN,
+    PASSAGE,
+    RATED,
     SPOT,
+    SURE,
+    WITH_PROBABILITY,
     ClaimKind,
     Requests,
 )
-from testbed.protocol import ABSENT, Case, Choice, Claim, Facet
+from testbed.protocol import ABSENT, Case, Choice, Claim, Facet, Passage
 from testbed.run.world import World
 
 WORDS: dict[StatementForm, tuple[Kind, str]] = {
@@ -41,8 +47,8 @@ WORDS: dict[StatementForm, tuple[Kind, str]] = {
 }
 """The kind of sentence that says each form, and what gives a corpus such sentences."""
 HEDGED: dict[StatementForm, tuple[str, str]] = {
-    "source": ("according to ", "--exact.sources 0.1 0.5 0.9 --exact.said 6"),
-    "probability": ("with probability ", "--exact.rated 3"),
+    "source": (BY_SOURCE, "--exact.sources 0.1 0.5 0.9 --exact.said 6"),
+    "probability": (WITH_PROBABILITY, "--exact.rated 3"),
 }
 """The hedges that say each form, likewise."""
 MOST_OWN = 2
@@ -184,12 +190,13 @@ class Teller:
                 "second": request.others[0] if request.others else ABSENT,
                 "deducible": bool(answers[0] == answers[1]),
             }
-            choices = tuple(self._make_choice(role, p, before[p], beliefs[p]) for role, p in pairs)
+            choices = [self._make_choice(role, p, before[p], beliefs[p]) for role, p in pairs]
+            choices += self._rate_fact(choices[0])
             belief = np.array([before[pair][place], beliefs[pair][place]])
             claim = Claim(CLAIM, Sentence(Kind.TRUTH, True, atom), belief)
             yield Case(
-                request, self.credence, truth, facets, choices, (claim,),
-                told=one.told, learned=self.evaluation.learn,
+                request, self.credence, truth, facets, tuple(choices), (claim,),
+                self._ask_passages(atom.subject), told=one.told, learned=self.evaluation.learn,
             )  # fmt: skip
 
     def _tell_claim(self, form: StatementForm, kind: ClaimKind, atom: Atom, second: int) -> Iterator[Telling]:
@@ -236,6 +243,27 @@ class Teller:
         drawn = [(FACT, [fact]), (EFFECT, effects), (CAUSE, cause), (OWN, own[:MOST_OWN])]
         drawn += [(SPOT, rng.choice(strangers, self.evaluation.others).tolist())]
         return [(role, pair_of(f)) for role, some in drawn for f in some]
+
+    def _rate_fact(self, fact: Choice) -> list[Choice]:
+        """The fact as somebody says it who is right with probability SURE, else of any other object alike."""
+        words = f"{WITH_PROBABILITY}{SURE}"
+        if words not in self._hedges("probability"):
+            return []
+        spread = (1 - SURE) * (1 - fact.agent) / (len(fact.options) - 1)
+        return [
+            fact._replace(
+                role=RATED,
+                agent=SURE * fact.agent + spread,
+                phrasing=find_phrasing(self.graph.phrasings, words),
+            )
+        ]
+
+    def _ask_passages(self, subject: int) -> tuple[Passage, ...]:
+        """Texts that begin with the subject's name, drawn as the model writes."""
+        evaluation, vocabulary = self.evaluation, self.world.tokenizer.vocabulary
+        opening = np.concatenate([[BOS], self.world.tokenizer.entity(subject)]).astype(np.int32)
+        passage = Passage(PASSAGE, opening, evaluation.texts, evaluation.longest, 1.0, vocabulary, 1.0)
+        return (passage,) if evaluation.texts else ()
 
     def _make_choice(self, role: str, pair: Pair, before: np.ndarray, after: np.ndarray) -> Choice:
         options = self.graph.candidates_of(pair[1]).astype(np.int64)

@@ -5,6 +5,7 @@ import numpy as np
 from testbed.evaluations.requests.metrics import ARRIVED, DAMAGE, RISES, SLOPE
 from testbed.evaluations.requests.tables import (
     MEANS,
+    channel_table,
     disjunction_table,
     estimate_beliefs,
     form_table,
@@ -36,12 +37,15 @@ def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its picture on the way."""
     editors = material.editors
     slopes, taken_back, both = slope_table(editors), retraction_table(editors), disjunction_table(editors)
+    channels = channel_table(editors)
     sections = [
         difference_section(material),
         Section("forms", "What does each kind of request do?", "The agent's belief is the standard.",
                 tables=[form_table(editors)]),
         Section("slopes", "Who says so, and how sure?", "Sources are as right as they were in the corpus.",
                 _draw_sources(material), [slopes]) if slopes else None,
+        Section("channels", "What arrives where?", "What the model says, labels and writes.",
+                tables=[channels]) if channels else None,
         Section("disjunctions", "One of two", "Nothing says which.", tables=[both]) if both else None,
         Section("retractions", "Taken back", "As if it had never been read.", tables=[taken_back])
         if taken_back else None,

@@ -9,17 +9,34 @@ from functools import cached_property
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.requests import CAUSE, CLAIMS, DENYING, EFFECT, FACT, FORMS, GRADED, OWN, SPOT
+from testbed.evaluations.leme.readers import model_passages
+from testbed.evaluations.leme.statements import statements_of
+from testbed.evaluations.requests import (
+    CAUSE,
+    CLAIMS,
+    DENYING,
+    EFFECT,
+    FACT,
+    FORMS,
+    GRADED,
+    HEDGES,
+    OWN,
+    RATED,
+    SPOT,
+)
 from testbed.protocol import ABSENT
 from testbed.scores import readers
 from testbed.scores.distances import sum_last_axis
 from testbed.scores.metric import DISTANCE, Metric, MetricDefinition, mean_of, sum_by_case
 from testbed.scores.movement import Movement
-from testbed.scores.readers import FREQUENCY, Reader, reference_readers
+from testbed.scores.readers import FREQUENCY, NO_EDIT, Reader, reference_readers
 
-SLOPE, ARRIVED, LABEL, CONSEQUENCE = (
-    "slope", "change that arrived", "that arrived in the label", "that arrived in consequences",
+SLOPE, ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE = (
+    "slope", "change that arrived", "that arrived in the label", "that arrived behind a probability",
+    "that arrived in passages", "that arrived in consequences",
 )  # fmt: skip
+CHANNELS = (ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE)
+"""Where the change of one belief shows."""
 RISES, KEPT, FAR, FAR_BESIDE = (
     "believes what it denies",
     "both kept",
@@ -34,8 +51,15 @@ _TINY = 1e-12
 
 
 def make_readers(results: Results, editor: str) -> dict[str, Reader]:
-    """The edited model and the usual references, without corpus frequencies, which know no such requests."""
-    return {name: r for name, r in reference_readers(results, editor).items() if name != FREQUENCY}
+    """The edited model with what it writes, and the usual references.
+
+    Corpus frequencies, which know no such requests, are none of these.
+    """
+    known = {name: r for name, r in reference_readers(results, editor).items() if name != FREQUENCY}
+    before, after = (model_passages(results, when) for when in (0, 1))
+    return known | {
+        name: known[name]._replace(texts=texts) for name, texts in ((editor, after), (NO_EDIT, before))
+    }
 
 
 def make_subsets(results: Results) -> dict[str, np.ndarray]:
@@ -73,6 +97,11 @@ class Answers(readers.Answers):
         before, after, old, new = self.belief_in(self.cases["object"])
         return after - before, new - old
 
+    @property
+    def is_agent(self) -> bool:
+        """Whether the reader is the agent: who begins with its beliefs."""
+        return np.array_equal(self.reader.start, self.old_belief)
+
     def has_form(self, *forms: str) -> np.ndarray:
         """bool[E]: the cases of some forms."""
         return np.isin(self.cases["form"].astype(str), forms)
@@ -98,19 +127,57 @@ def label_arrived(answers: Answers) -> Metric:
     mine, rational = np.zeros(len(answers.results)), answers.changes[1]
     if reader.claims is None:
         return Metric(mine, np.zeros_like(mine))
-    # Who begins with the agent's beliefs is the agent.
-    is_agent = np.array_equal(reader.start, answers.old_belief)
-    before = claims.agent[:, 0] if is_agent else _share_true(claims.lm[:, 0])
+    before = claims.agent[:, 0] if answers.is_agent else _share_true(claims.lm[:, 0])
     mine[claims.case] = _share_true(reader.claims) - before
     return Metric(mine * rational, rational**2)
 
 
+def rating_arrived(answers: Answers) -> Metric:
+    """The same of whole distributions over the fact, as somebody says it with a probability."""
+    return _inner_products(answers, RATED)
+
+
+def passages_arrived(answers: Answers) -> Metric:
+    """The same of the share of what passages say of the fact that names o, where they speak of it."""
+    mine, rational = answers.changes
+    if not answers.is_agent:
+        texts = answers.reader.texts
+        before = share_written(answers.results, model_passages(answers.results, 0))
+        mine = (
+            np.full(len(before), np.nan) if texts is None else share_written(answers.results, texts) - before
+        )
+    speaks = np.isfinite(mine)
+    return Metric(np.where(speaks, mine, 0.0) * rational, np.where(speaks, rational**2, 0.0))
+
+
+def share_written(results: Results, texts: np.ndarray) -> np.ndarray:
+    """float64[E]: of what a case's texts say of its fact, the share that names the claimed object.
+
+    What is hedged says nothing for certain. NaN where nothing is said of the fact.
+
+    Args:
+        texts: object[P] of lines.
+    """
+    cases, counts = results.cases, np.zeros((len(results), 2))
+    facts = list(zip(cases["subject"].tolist(), cases["relation"].tolist(), strict=True))
+    for case, lines in zip(results.passages.case.tolist(), texts, strict=True):
+        plain = [line for line in lines if not line.text.startswith(HEDGES)]
+        objects = [s.object for s in statements_of(plain) if s.holds and s.fact == facts[case]]
+        counts[case] += objects.count(int(cases["object"][case])), len(objects)
+    named, said_of_it = counts.T
+    return np.divide(named, said_of_it, out=np.full(len(results), np.nan), where=said_of_it > 0)
+
+
 def consequences_arrived(answers: Answers) -> Metric:
     """The same of whole distributions over what depends on the fact, as inner products."""
+    return _inner_products(answers, EFFECT)
+
+
+def _inner_products(answers: Answers, role: str) -> Metric:
     mine = answers.reader.probability - answers.reader.start
     rational = answers.belief - answers.old_belief
     return answers.ratio_over(
-        sum_last_axis(mine * rational), sum_last_axis(rational**2), answers.has_role(EFFECT)
+        sum_last_axis(mine * rational), sum_last_axis(rational**2), answers.has_role(role)
     )
 
 
@@ -175,6 +242,17 @@ METRICS = (
     MetricDefinition(
         LABEL, "How much of the agent's change of belief arrives in p(true) of the claim.",
         "one", "table", compute=label_arrived, needs_edit=True,
+    ),
+    MetricDefinition(
+        RATING,
+        'How much of the agent\'s change arrives in what is said "with probability 0.9" of the fact.',
+        "one", "table", compute=rating_arrived, needs_edit=True,
+    ),
+    MetricDefinition(
+        WRITTEN,
+        "How much of the agent's change arrives in passages: in the share of their plain statements of the "
+        "fact that names the claimed object, where they speak of it before the edit and after it.",
+        "one", "table", compute=passages_arrived, needs_edit=True,
     ),
     MetricDefinition(
         CONSEQUENCE, "How much of the agent's change arrives in what depends on the fact.",

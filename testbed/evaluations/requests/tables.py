@@ -8,6 +8,7 @@ from testbed.engine.results import cluster_levels
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED
 from testbed.evaluations.requests.metrics import (
     ARRIVED,
+    CHANNELS,
     CONSEQUENCE,
     DAMAGE,
     DEDUCIBLE,
@@ -26,6 +27,8 @@ from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
 
+TOLD = ("assertion", "true", "probability", "replacement")
+"""Forms whose channels are shown."""
 MEANS = ("model before", "model after", "agent before", "agent after")
 
 
@@ -123,6 +126,23 @@ def retraction_table(editors: Sequence[ScoredEditor]) -> Table | None:
         words=2,
         better={m: b for m, b in better_of(editors[0].evaluation.metrics).items() if m in metrics},
     )
+
+
+def channel_table(editors: Sequence[ScoredEditor]) -> Table | None:
+    """Where a request arrives: in p(o), labels, what is said with a probability, passages, consequences."""
+    parts = [part for form in TOLD for part in [f"{form}, other"] if _all_have(editors, part)]
+    rows: list[list[Cell]] = [
+        [part.partition(",")[0], e.name, *(e.summary[part][e.name].get(m) for m in CHANNELS)]
+        for part in parts
+        for e in editors
+    ]
+    note = (
+        "Of the agent's change of belief in a claim against what is stated: how much arrives in p(o), in "
+        'p("true") of the claim, in what is said "with probability 0.9" of the fact, in what passages about '
+        "the subject say, and in what depends on the fact. 1 is rational."
+    )
+    header = ["told", "editor", *CHANNELS]
+    return Table("channels", "What arrives where?", header, rows, note, words=2) if rows else None
 
 
 def disjunction_table(editors: Sequence[ScoredEditor]) -> Table | None:
