@@ -154,7 +154,7 @@ DEEP = (
     RevisionWorld("forest", "published", 405, steps=900, layers=12),
 )
 BYTE_PAIRS = tuple(
-    RevisionWorld("builtin", "published", seed, several_tokens=True, steps=600) for seed in range(501, 506)
+    RevisionWorld("builtin", "published", seed, several_tokens=True, steps=600) for seed in range(501, 504)
 )
 LISTS = {
     "development": DEVELOPMENT,
