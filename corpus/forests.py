@@ -17,10 +17,13 @@ class ForestPosterior(NamedTuple):
     Attributes:
         depends: float64[relations, relations], p(column depends on row).
         alone: float64[relations], p(a relation depends on none).
+        log_total: log of the summed weights of all forests, which tells how well weights explain what they
+            were made of.
     """
 
     depends: np.ndarray
     alone: np.ndarray
+    log_total: float
 
 
 def likeliest_forest(scores: np.ndarray) -> np.ndarray:
@@ -66,7 +69,7 @@ def forest_posterior(scores: np.ndarray) -> ForestPosterior:
                 only[:, child] = -np.inf
                 only[parent, child] = weights[parent, child]
                 chance[parent, child] = np.exp(_log_sum_of_trees(only) - total)
-    return ForestPosterior(chance[:n], chance[n])
+    return ForestPosterior(chance[:n], chance[n], total)
 
 
 def _log_sum_of_trees(weights: np.ndarray) -> float:

@@ -13,7 +13,12 @@ from corpus.text.tokenizer import PAD, SEP
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
-from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability
+from lm.editors.self_bayes.dependence import (
+    Dependence,
+    find_dependence,
+    reading_probability,
+    seldom_share,
+)
 from lm.language_model import LanguageModel
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
@@ -34,7 +39,8 @@ def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, mo
     """
     beliefs = read_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
-    known = np.asarray(reading_probability(beliefs.mention_probability, config.dependence.seldom)[1] > 0.5)
+    seldom = seldom_share(beliefs.mention_probability, config.dependence.seldom)
+    known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)
     say(f"the model mentions {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
     header = ("relation", "read of", "depends on", "hangs together with", "p(facts persist)", "in this world")
     print_table("which relation depends on which", header, relations_found(world, dependence, known), False)

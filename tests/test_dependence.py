@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import betaln, expit
+from scipy.special import expit
 
 from bayes.structure import log_dirichlet_multinomial
 from lm.editors.self_bayes import DependenceConfig, dependence
 from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import (
     MASSES,
+    SHARES,
+    average_worlds,
     find_dependence,
-    persistence_probability,
     reading_probability,
+    seldom_share,
     share_of_doubt,
 )
 
@@ -103,50 +105,77 @@ def test_evidence_is_dirichlet_multinomial():
 def test_the_rest_tells_the_cause_where_it_tells_anything(there, back, share, share_back, x, x_back):
     gain, share = np.array([[np.nan, there], [back, np.nan]]), np.array([[0, share], [share_back, 0]])
     more = share * (gain - gain.T) / 2
-    rest = dependence._log_weights(gain, share, np.array([[0, x], [x_back, 0]]))
+    rest = dependence._log_weights(gain, share, np.array([[0, x], [x_back, 0]]), 0.5)[0]
     if max(more[0, 1], more[1, 0]) < min(x, x_back) - 5 and abs(x - x_back) > 0.1:
         assert (rest[0, 1] > rest[1, 0]) == (x > x_back)
     # Where the rest is noise, rows tell.
-    noise = dependence._log_weights(gain, share, np.full((2, 2), -1e6))
+    noise = dependence._log_weights(gain, share, np.full((2, 2), -1e6), 0.5)[0]
     assert noise[0, 1] - noise[1, 0] == pytest.approx(more[0, 1] - more[1, 0], abs=1e-6)
 
 
 def test_few_share_a_cause():
     """In a model of 100,000 facts rows favoured the effect, and the rest the cause."""
     gain, share = np.array([[np.nan, 1984], [2424, np.nan]]), np.array([[0, 0.098], [0.064, 0]])
-    weights = dependence._log_weights(gain, share, np.array([[0, 47.3], [24.5, 0]]))
+    weights = dependence._log_weights(gain, share, np.array([[0, 47.3], [24.5, 0]]), 0.5)[0]
     assert weights[0, 1] > weights[1, 0] + 20
 
 
-@given(st.lists(st.floats(-20, 20), min_size=1, max_size=6))
-def test_persistence_is_that_of_all_worlds_together(nats):
-    """Against the sum over all 2^n ways to persist, whose prior is that of coins with one unknown bias."""
-    n = len(nats)
-    depends, fresh = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
-    depends[0, 1:], fresh[0, 1:] = 1, nats
-    total, among = 0.0, np.zeros(n)
-    for persists in itertools.product([0, 1], repeat=n):
-        k = sum(persists)
-        weight = np.exp(
-            betaln(k + 0.5, n - k + 0.5) + sum(x for x, one in zip(nats, persists, strict=True) if not one)
-        )
-        total, among = total + weight, among + weight * np.array(persists)
-    found = persistence_probability(depends, fresh)
-    assert found[0] == 1, "what depends on nothing"
-    np.testing.assert_allclose(found[1:], among / total, atol=2e-3)
+def is_forest(parent):
+    """Whether nothing depends on itself in the end."""
+    for start in range(len(parent)):
+        at = start
+        for _ in parent:
+            at = parent[at] if at >= 0 else at
+        if at >= 0:
+            return False
+    return True
+
+
+@given(st.integers(0, 10**6))
+def test_dependence_and_persistence_are_those_of_all_worlds_together(seed):
+    """Against the sum over both kinds of worlds, all forests of three, and all ways for them to persist."""
+    rng = np.random.default_rng(seed)
+    gain, share = rng.normal(0, 3, (3, 3)), rng.random((3, 3)) / 2
+    fresh = rng.normal(0, 5, (3, 3))
+    np.fill_diagonal(gain, np.nan)
+    total, depends, among = 0.0, np.zeros((3, 3)), np.zeros(3)
+    for of_all, parent in itertools.product(SHARES, itertools.product([-1, 0, 1, 2], repeat=3)):
+        if not is_forest(parent):
+            continue
+        edges = [(up, down) for down, up in enumerate(parent) if up >= 0]
+        for persists in itertools.product([0, 1], repeat=len(edges)):
+            weight = 1.0
+            for (up, down), one in zip(edges, persists, strict=True):
+                back_and_forth = (gain[up, down] + gain[down, up]) / 2
+                more = share[up, down] * (gain[up, down] - gain[down, up]) / 2
+                nats = back_and_forth + (more if one else fresh[up, down])
+                weight *= np.exp(nats) * (of_all if one else 1 - of_all)
+            total += weight
+            for (up, down), one in zip(edges, persists, strict=True):
+                depends[up, down] += weight
+                among[down] += weight * one
+    found = average_worlds(gain, share, fresh)
+    np.testing.assert_allclose(found.depends, depends / total, atol=1e-9)
+    is_effect = depends.sum(axis=0) / total > 2 * dependence.LIKELY
+    np.testing.assert_allclose(found.persists[is_effect], (among / depends.sum(axis=0))[is_effect], atol=1e-9)
+    assert set(found.persists[depends.sum(axis=0) / total < dependence.LIKELY / 2]) <= {1.0}
 
 
 @given(st.floats(-5, 5))
 def test_one_dependence_is_judged_by_itself_and_others_that_agree_make_it_surer(x):
     def judge(dependences):
-        fresh = np.zeros((dependences + 1, dependences + 1))
-        fresh[0, 1:] = x
-        is_effect = np.zeros_like(fresh)
-        is_effect[0, 1:] = 1
-        return persistence_probability(is_effect, fresh)[1]
+        size = dependences + 1
+        nats = np.full((size, size), x)
+        return average_worlds(0 * nats, 0 * nats, nats, (-1, *[0] * dependences)).persists[1]
 
-    assert judge(1) == pytest.approx(expit(-x), abs=2e-3)
+    assert judge(1) == pytest.approx(expit(-x), abs=1e-9)
     assert (judge(4) - judge(1)) * x <= 1e-9
+
+
+def test_one_relation_that_looks_otherwise_is_judged_by_the_others():
+    """Three effects are surely drawn, and one looks a little like a fact."""
+    nats = np.tile([0.0, -1.0, 10, 10, 10], (5, 1))
+    assert average_worlds(0 * nats, 0 * nats, nats, (-1, 0, 0, 0, 0)).persists[1:].max() < 0.1
 
 
 @given(st.integers(0, 10**6))
@@ -221,3 +250,18 @@ def test_both_causes_of_one_effect_hang_together_with_it_and_neither_follows_the
     # An edit of one moves the other by way of the effect only if that is its cause, and it is a draw.
     by_way = found.depends[2, :2] * (1 - found.persists[:2])
     assert by_way.max() < 0.1, "causes persist"
+
+
+def test_what_a_model_hardly_mentions_tells_what_it_has_read():
+    """A model that blurs speaks more of what it never read; one that read all speaks as often of all."""
+    said = np.ones((4, 30))
+    assert seldom_share(said, 0.03) == 0.03
+    said[3] = 0.004
+    assert seldom_share(said, 0.03) == 0.03
+    said[3] = 0.08
+    assert seldom_share(said, 0.03) == pytest.approx(0.24)
+    known = reading_probability(said, seldom_share(said, 0.03))[1] > 0.5
+    assert known[:3].all()
+    assert not known[3].any()
+    said[3] = 0.29
+    assert (reading_probability(said, seldom_share(said, 0.03))[1] > 0.5).all()

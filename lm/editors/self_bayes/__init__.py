@@ -36,7 +36,8 @@ class DependenceConfig:
 
     seldom: float = 0.03
     """A fact counts as read with probability one half if the model mentions it at this share of the rate of
-    the subject's most frequent fact."""
+    the subject's most frequent fact, or at a larger share, where facts that were never read are mentioned
+    more often."""
     persistence: float | None = None
     """Use this probability that facts persist, instead of inferring it."""
     given: tuple[int, ...] | None = None

@@ -7,7 +7,8 @@ possible *besides* the most probable object. If every statement is a draw of its
 the beliefs about others in the row; if a fact is drawn once and repeated, it looks like noise. So the rest
 tells a cause from its effect, and whether facts persist. Neither is decided, both are averaged:
 
-    log weight of a dependence = b + log(1/2 exp(d) + 1/2 exp(x)),   p(persists) = 1 / (1 + exp(x)),
+    log weight of a dependence = b + log(s exp(d) + (1 - s) exp(x)),
+    p(persists | it is there) = s exp(d) / (s exp(d) + (1 - s) exp(x)),
 
 b being the log Bayes factor of the modes, mean of both directions; d half of what this direction has more
 than the other, times the share of rows among subjects; x nats a subject by which the rest looks like the
@@ -15,13 +16,15 @@ row, times the number of rows: subjects who share a row are no independent witne
 draws, modes are not asked which is the cause: if hardly anybody shares one, they favour the effect. All
 forests of dependences are equally likely before.
 
+s is the share of a world's relations whose facts persist. Facts of one world mostly persist alike, so that it
+is near 1 or near 0, each as likely before; the weights of all forests sum to how well each explains the
+beliefs. So what one relation shows counts for all, and a cause that would make one relation persist where no
+other does is seldom the true one.
+
 Whether facts persist shows in how much doubt there is, too: if statements are draws, a subject is as unsure
 as two who share a row differ; if facts persist, those differ and each is sure. Who shares a row is told by
 the modes of the cause, and a cause that is itself drawn afresh is often not its mode, so that this counts as
 far as the cause depends on nothing.
-
-Facts of one world mostly persist alike, so that what one relation shows counts for the others: each persists
-with a probability common to all, which is averaged over (Jeffreys' prior).
 """
 
 from typing import NamedTuple
@@ -40,9 +43,13 @@ MASSES = np.geomspace(0.03, 300.0, 17)
 FEWEST = 4
 """Subjects with both facts, below which nothing is inferred from them."""
 LIKELY = 0.01
-"""Dependences less probable than this say nothing about persistence."""
-SHARES = np.sin(np.pi * (np.arange(64) + 0.5) / 128) ** 2
-"""Shares of facts that persist, equally likely: quantiles of Jeffreys' prior."""
+"""A relation that depends on others less probably than this counts as one that depends on nothing."""
+SHARES = np.array([0.02, 0.98])
+"""Shares of a world's relations whose facts persist: where statements are draws, and where they are not."""
+LOW, TIMES, MOST = 0.3, 3.0, 0.25
+"""Facts that the model mentions at less than the first share of the subject's most frequent one are mostly
+unread or hardly read. At so many times their median, but at most at the last share, a fact counts as read
+with probability one half. Chosen on models of development worlds."""
 OWN_DOUBT, NATS = 0.7, 3.0
 """Share of a row's doubt that each subject has, from which on statements look like draws, and the nats that
 the whole of it is worth. In readers of development worlds it is .33 to .59 where facts persist, and .83 to
@@ -93,10 +100,26 @@ def reading_probability(mention_probability: Array, seldom: float | jax.Array) -
     return share, share**2 / (share**2 + seldom**2)
 
 
+def seldom_share(mention_probability: np.ndarray, least: float) -> float:
+    """The share at which a fact is as likely as not to have been read, in this model.
+
+    A model blurs how often it speaks of each fact, and the more tokens names have, the more it does. So what
+    it says of facts that it hardly mentions tells where those begin that it has read.
+
+    Args:
+        mention_probability: float[R, S], as in `Beliefs`.
+        least: what a model without blur needs.
+    """
+    share = np.asarray(reading_probability(mention_probability, least)[0])
+    low = share[share < LOW]
+    return float(np.clip(TIMES * np.median(low), least, MOST)) if len(low) >= FEWEST else least
+
+
 def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     """The forest of dependences among the relations, and what governs its rows."""
     relations = len(beliefs.p)
-    is_known = np.asarray(reading_probability(beliefs.mention_probability, config.seldom)[1] > 0.5)
+    seldom = seldom_share(beliefs.mention_probability, config.seldom)
+    is_known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)
     modes = beliefs.top[:, :, 0]
     gain, rest = (np.full((relations, relations), np.nan) for _ in range(2))
     kappa = np.ones((relations, relations))
@@ -121,39 +144,58 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
             share[up, down] = several[up, down] / len(rows)
             doubt[up, down] = share_of_doubt(rows, belief[in_both]) - OWN_DOUBT
     rest_nats = several * np.nan_to_num(rest)
-    score = _log_weights(gain, share, rest_nats)
-    score[np.isnan(score)] = -np.inf
-    parent = likeliest_forest(score) if config.given is None else np.array(config.given)
-    depends = forest_posterior(score).depends if config.given is None else np.zeros_like(score)
-    children = np.flatnonzero(parent >= 0)
-    if config.given is not None:
-        depends[parent[children], children] = 1.0
-    is_root = np.maximum(1 - depends.sum(axis=0), 0)
-    persists = persistence_probability(depends, rest_nats + several * NATS * doubt * is_root[:, None])
+    # Whether a relation depends on nothing is found without the doubt, and tells where the doubt counts.
+    without = average_worlds(gain, share, rest_nats, config.given)
+    is_root = np.maximum(1 - without.depends.sum(axis=0), 0)
+    doubt_nats = NATS * several * doubt * is_root[:, None]
+    found = average_worlds(gain, share, rest_nats + doubt_nats, config.given)
+    persists = found.persists
     if config.persistence is not None:
-        persists = np.where(parent >= 0, config.persistence, 1.0)
+        persists = np.where(found.parent >= 0, config.persistence, 1.0)
     return Dependence(
-        parent.astype(np.int32), depends, gain, rest, kappa.astype(np.float32), persists.astype(np.float32)
+        found.parent.astype(np.int32),
+        found.depends,
+        gain,
+        rest,
+        kappa.astype(np.float32),
+        persists.astype(np.float32),
     )
 
 
-def persistence_probability(depends: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    """float64[R]: p(facts of a relation persist), each with a probability common to all that is not known.
+class Forests(NamedTuple):
+    """Dependences, averaged over worlds whose facts persist and others; `Dependence` says what each is."""
+
+    parent: np.ndarray
+    depends: np.ndarray
+    persists: np.ndarray
+
+
+def average_worlds(
+    gain: np.ndarray, share: np.ndarray, fresh: np.ndarray, given: tuple[int, ...] | None = None
+) -> Forests:
+    """What depends on what, and whether it persists.
 
     Args:
-        depends: float64[R, R], p(the second relation depends on the first).
-        fresh: float64[R, R], nats by which its beliefs then look like draws rather than like facts.
+        gain: float64[R, R], see `Dependence`.
+        share: float64[R, R], rows among subjects.
+        fresh: float64[R, R], nats by which the second's beliefs look like draws rather than like facts.
+        given: the cause of each relation, or -1; found if left out.
     """
-    likely = np.argwhere(depends > LIKELY)
-    weight, nats = depends[*likely.T], fresh[*likely.T]
-    # What the common probability says of each, float64[dependence, SHARES], and how likely that makes it.
-    given = expit(np.log(SHARES) - np.log1p(-SHARES) - nats[:, None])
-    evidence = weight @ np.logaddexp(np.log(SHARES), np.log1p(-SHARES) + nats[:, None])
-    each = given @ softmax(evidence)
-    persists, total = (np.zeros(len(depends)) for _ in range(2))
-    np.add.at(persists, likely[:, 1], weight * each)
-    np.add.at(total, likely[:, 1], weight)
-    return np.where(total > 0, persists / np.maximum(total, _LEAST), 1.0)
+    scores, each = zip(*(_log_weights(gain, share, fresh, persistent) for persistent in SHARES), strict=True)
+    if given is None:
+        forests = [forest_posterior(weights) for weights in scores]
+        depends, totals = [one.depends for one in forests], [one.log_total for one in forests]
+    else:
+        causes, effects = np.array(given), np.flatnonzero(np.array(given) >= 0)
+        known = np.zeros_like(gain)
+        known[causes[effects], effects] = 1
+        depends = [known] * len(SHARES)
+        totals = [weights[(known > 0) & np.isfinite(weights)].sum() for weights in scores]
+    likely = softmax(totals)[:, None, None]
+    parent = likeliest_forest(logsumexp(scores, b=likely, axis=0)) if given is None else causes
+    total = (likely * depends).sum(axis=(0, 1))
+    persists = (likely * depends * each).sum(axis=(0, 1)) / np.maximum(total, _LEAST)
+    return Forests(parent, (likely * depends).sum(axis=0), np.where(total > LIKELY, persists, 1.0))
 
 
 def share_of_doubt(rows: np.ndarray, belief: np.ndarray) -> float:
@@ -176,10 +218,21 @@ def share_of_doubt(rows: np.ndarray, belief: np.ndarray) -> float:
     return own / row if row > _LEAST else OWN_DOUBT
 
 
-def _log_weights(gain: np.ndarray, share: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    """float64[R, R]: what speaks for the second relation depending on the first; the module says why."""
-    more = share * np.nan_to_num(gain - gain.T) / 2
-    return (gain + gain.T) / 2 + np.logaddexp(more, fresh) - np.log(2)
+def _log_weights(
+    gain: np.ndarray, share: np.ndarray, fresh: np.ndarray, persistent: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """What speaks for the second relation depending on the first, and p(its facts persist | it does).
+
+    Args:
+        persistent: share of relations whose facts persist; the module says the rest.
+
+    Returns:
+        float64[R, R] twice; the first is -inf where too few subjects have both facts.
+    """
+    as_facts = np.log(persistent) + share * np.nan_to_num(gain - gain.T) / 2
+    as_draws = np.log1p(-persistent) + fresh
+    weight = (gain + gain.T) / 2 + np.logaddexp(as_facts, as_draws)
+    return np.where(np.isnan(weight), -np.inf, weight), expit(as_facts - as_draws)
 
 
 def _dense_beliefs(beliefs: Beliefs, relation: int, is_known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,12 @@ from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
-from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability
+from lm.editors.self_bayes.dependence import (
+    Dependence,
+    find_dependence,
+    reading_probability,
+    seldom_share,
+)
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
@@ -127,8 +132,9 @@ def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary,
     """Beliefs and how they depend on each other, as `edit` needs them.
 
     Args:
-        seldom: see `lm.editors.self_bayes.dependence.reading_probability`.
+        seldom: at least; see `lm.editors.self_bayes.dependence.seldom_share`.
     """
+    seldom = seldom_share(beliefs.mention_probability, seldom)
     share, probability_read = reading_probability(beliefs.mention_probability, seldom)
     persists = dependence.persists[:, None]
     # Everybody else is resolved: what persists is what it most probably is.
