@@ -99,12 +99,13 @@ def cases(place):
     return list(Seesaw(controls=True, others=6, samples=1).make_cases(*place, 60, 0.95, 0))
 
 
-def answered(cases, rng):
-    """The cases as results, with answers of a model drawn at random."""
+def answered(cases, rng, evaluation=Seesaw(samples=1)):  # noqa: B008
+    """The cases as results, with answers of a model drawn at random; half of every claim is true to it."""
     flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
     width, size = max(len(choice.options) for _, choice in flat), len(flat)
     options = np.full((size, width), ABSENT)
-    agent, frequency = np.zeros((size, 3, width)), np.zeros((size, 3, width))
+    times = len(flat[0][1].agent)
+    agent, frequency = np.zeros((size, times, width)), np.zeros((size, times, width))
     lm, said = np.zeros((size, 2, width)), np.zeros((size, 2), int)
     for row, (_, choice) in enumerate(flat):
         n = len(choice.options)
@@ -128,17 +129,23 @@ def answered(cases, rng):
         **columns, options=options, agent=agent, frequency=frequency, lm=lm, lm_open=lm, lm_answer=said,
         agent_answer=np.array([choice.answer for _, choice in flat]), offered=options != ABSENT,
         is_told=np.zeros(len(options), bool),
-        facets={name: np.array([choice.facets[name] for _, choice in flat]) for name in Seesaw.choice_facets},
+        facets={name: np.array([choice.facets[name] for _, choice in flat])
+                for name in evaluation.choice_facets},
     )  # fmt: skip
-    none = np.zeros(0, int)
-    claims = Claims(none, np.zeros(0, str), np.zeros(0, str), np.zeros((0, 3)), np.zeros((0, 2, 2)))
-    of_cases = {name: np.array([case.facets[name] for case in cases]) for name in Seesaw.facets}
+    asked = [(i, claim) for i, case in enumerate(cases) for claim in case.claims]
+    claims = Claims(
+        np.array([i for i, _ in asked], int),
+        *(np.array([getattr(claim, name) for _, claim in asked], str) for name in ("role", "group")),
+        np.array([claim.agent for _, claim in asked]).reshape(-1, times),
+        np.full((len(asked), 2, 2), 0.5),
+    )
+    of_cases = {name: np.array([case.facets[name] for case in cases]) for name in evaluation.facets}
     facts = np.array([case.requested_fact for case in cases])
     of_cases |= dict(zip(("subject", "relation", "object"), facts.T, strict=True))
     numbers, zero = np.arange(len(cases)), np.zeros(len(cases), int)
     of_cases["truth"] = np.array([case.truth for case in cases])
     of_cases |= {"case": numbers, "cluster": facts[:, 0], "position": zero, "run": zero}
-    return Results(of_cases, choices, claims, ("before", *INTERPRETATIONS))
+    return Results(of_cases, choices, claims, ("before", *INTERPRETATIONS)[:times])
 
 
 @pytest.fixture(scope="module")

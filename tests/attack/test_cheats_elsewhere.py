@@ -1,4 +1,4 @@
-"""Editors that read no request, under TAXI and Seesaw: in no headline above no edit, or above who guesses.
+"""Editors that read no request, under TAXI, Seesaw and requests: in no headline above no edit, or a guess.
 
 The unedited model has the agent's beliefs before the edit, sharpened. In TAXI and in Seesaw's edit success no
 edit has 0 by construction, as requests contradict; who says every option alike has what guessing has.
@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from testbed.evaluations.requests import Requests
 from testbed.evaluations.seesaw import Seesaw
 from testbed.evaluations.taxi import Taxi
 from testbed.protocol import ABSENT
@@ -19,7 +20,7 @@ from testbed.scores.temperature import temper
 from tests.attack.cheats import CHEATS
 from tests.test_seesaw import answered
 from tests.test_taxi import random_results
-from tests.worlds import make_people, make_taxonomy
+from tests.worlds import make_hedged, make_people, make_taxonomy
 
 COUNT, SLACK, SEEDS = 40, 0.01, range(3)
 
@@ -30,6 +31,10 @@ def make_unedited(name):
     if name == "taxi":
         evaluation = Taxi()
         results = random_results(list(evaluation.make_cases(*make_taxonomy(), COUNT, 0.95, 0)))
+    elif name == "requests":
+        evaluation = Requests(others=2, texts=0)
+        cases = list(evaluation.make_cases(*make_hedged(), 200, 0.95, 0))
+        results = answered(cases, np.random.default_rng(0), evaluation)
     else:
         evaluation = Seesaw(others=6, samples=1)
         cases = list(evaluation.make_cases(*make_people(), COUNT, 0.95, 0))
@@ -66,6 +71,18 @@ def test_no_cheat_is_above_no_edit_or_a_guess(name, cheat):
         for metric in (m for m in evaluation.metrics if m.shown_in == "headline"):
             assert metric.better == "high"
             assert mine[metric.name].value() <= most[metric.name] + SLACK, (metric.name, seed)
+
+
+@pytest.mark.parametrize("cheat", [name for name in CHEATS if name != "one object for everything"])
+def test_no_cheat_is_nearer_to_what_requests_ask_for_than_no_edit(cheat):
+    """In the change that arrived, no headline, who falls silent makes a third of the agent's."""
+    evaluation, results = make_unedited("requests")
+    none = measure(evaluation, results, NO_EDIT)
+    mine = [measure(evaluation, CHEATS[cheat](results, np.random.default_rng(seed))) for seed in range(8)]
+    for name, better in ((m.name, m.better) for m in evaluation.metrics if m.shown_in == "headline"):
+        # A single draw of noise may fall on either side of what does nothing.
+        mean, nothing = np.mean([one[name].value() for one in mine]), none[name].value()
+        assert mean <= nothing + SLACK if better == "one" else mean >= nothing, name
 
 
 @pytest.mark.parametrize("cheat", ["mute", "constant"])

@@ -44,7 +44,7 @@ class FormsConfig:
     )
     named: int = 24
     """Objects of each belief that are named; the rest of it is what the model says now."""
-    labelled: int = 4
+    labelled: int = 2
     """Objects of the request's fact, the likeliest before or after, whose statements are labelled true as far
     as they are believed; 0: labels stay as they are."""
     sharpness: float = 2.0

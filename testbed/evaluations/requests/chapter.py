@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from testbed.evaluations.requests.metrics import ARRIVED, DAMAGE, RISES, SLOPE
+from testbed.evaluations.requests.metrics import APART, ARRIVED, DAMAGE, RISES, SLOPE
 from testbed.evaluations.requests.tables import (
     MEANS,
     channel_table,
@@ -69,6 +69,8 @@ def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after = editor.summary["all"][editor.name]
     parts = [f"makes {format_cell(after[ARRIVED])} of the agent's change"]
+    if APART in after and after[APART].cases:
+        parts.append(f"tells requests apart by {format_cell(after[APART])}")
     if RISES in after and after[RISES].cases:
         parts.append(f"believes {after[RISES].value:.0%} of what it is told is false more than before")
     if SLOPE in after and after[SLOPE].cases:

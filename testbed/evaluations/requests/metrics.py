@@ -35,6 +35,7 @@ SLOPE, ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE = (
     "slope", "change that arrived", "that arrived in the label", "that arrived behind a probability",
     "that arrived in passages", "that arrived in consequences",
 )  # fmt: skip
+APART = "tells requests apart"
 CHANNELS = (ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE)
 """Where the change of one belief shows."""
 RISES, KEPT, FAR, FAR_BESIDE = (
@@ -113,6 +114,15 @@ def slope(answers: Answers) -> Metric:
     centre, graded = answers.cases["centre"], answers.has_form(*GRADED)
     rational = rational - centre
     return Metric(np.where(graded, rational * (mine - centre), 0.0), np.where(graded, rational**2, 0.0))
+
+
+def requests_apart(answers: Answers) -> Metric:
+    """The slope over all that is told of one claim, in whichever form, from the agent's mean change on."""
+    (mine, rational), cases = answers.changes, answers.cases
+    columns = [cases[name] for name in ("run", "subject", "relation", "object") if name in cases]
+    claim = np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
+    rational = rational - (np.bincount(claim, rational) / np.bincount(claim))[claim]
+    return Metric(rational * mine, rational**2)
 
 
 def change_arrived(answers: Answers) -> Metric:
@@ -211,10 +221,16 @@ def _damage(answers: Answers, role: str) -> Metric:
 
 METRICS = (
     MetricDefinition(
+        APART,
+        "Slope of the model's change of belief in a claim on the agent's, over all that is told of it in any "
+        "form. Whoever changes alike whatever is told has 0.",
+        "one", "headline", compute=requests_apart, needs_edit=True,
+    ),
+    MetricDefinition(
         ARRIVED,
         "How much of the agent's change of belief in the claimed object the model makes: the sum of the "
         "products of both changes by that of the agent's squared.",
-        "one", "headline", compute=change_arrived, needs_edit=True,
+        "one", "compared", compute=change_arrived, needs_edit=True,
     ),
     MetricDefinition(
         SLOPE,
