@@ -98,8 +98,9 @@ class Settings(StagedSettings):
     """Worlds, of seeds 10, 11, ..., in which our editors and plain fine-tuning are told claims, and ours
     retractions."""
     some: int = 4
-    """Of these the first, in which all else is done: other editors, loss on the object or label alone, and
-    a model trained without some facts."""
+    """Of these the first, in which other editors are asked, too, and to learn the object or label alone."""
+    untold: int = 4
+    """Of these the first, in which a model is trained without some facts."""
     edits: int = 84
     """Requests that each editor is told in each world: some six claims, each in every form."""
     retractions: int = 105
@@ -148,8 +149,9 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         yield f"aims in the world of seed {seed}", partial(measure_aims, options, seed)
         for part in IN_ALL:
             yield from stages.edit_stages([edit_settings(options, seed, part)], f", {part}")
-    for seed in options.seeds[: options.some]:
+    for seed in options.seeds[: options.untold]:
         yield f"a model that was not told facts of seed {seed}", partial(untold_in, options, seed)
+    for seed in options.seeds[: options.some]:
         for part in (name for name in EVALUATIONS if name not in IN_ALL):
             yield from stages.edit_stages([edit_settings(options, seed, part)], f", {part}")
 
@@ -262,13 +264,11 @@ def edit_settings(options: Settings, seed: int, part: str) -> EditSettings:
 
 def record_study(options: Settings) -> Path:
     """The tables of the chapter, of all worlds; slopes by world; settings; what the models label rightly."""
-    seeds, some = options.seeds, options.seeds[: options.some]
+    seeds = options.seeds
     asked = {part: score_worlds(options, options.seeds_of(part), part) for part in EVALUATIONS}
     by_world = {seed: score_worlds(options, [seed], "claims") for seed in seeds}
-    forgetting = ("retractions", "more retractions")
-    taken_back = {
-        seed: [e for part in forgetting for e in score_worlds(options, [seed], part)] for seed in some
-    }
+    untold = {seed: untold_in(options, seed) for seed in seeds[: options.untold]}
+    taken_back = {seed: score_worlds(options, [seed], "retractions") for seed in untold}
     figures: dict[str, Any] = {part: figures_by_editor(editors, PARTS) for part, editors in asked.items()}
     claims, settings = asked["claims"], choose_settings(options)
     told = [*claims, *asked["more claims"], *asked["doubt"]]
@@ -276,7 +276,7 @@ def record_study(options: Settings) -> Path:
     tables = [
         slope_table(told), distance_table(told), channel_table(told), world_table(by_world),
         form_table(claims), disjunction_table(claims), retraction_table(retractions),
-        retraction_table(claims), untold_table({seed: untold_in(options, seed) for seed in some}, taken_back),
+        retraction_table(claims), untold_table(untold, taken_back),
         settings_table(settings),
     ]  # fmt: skip
     aims = [round(measure_aims(options, seed), 4) for seed in seeds]
