@@ -14,9 +14,10 @@ from testbed.engine.catalogue import editor_entries
 from testbed.engine.methods import Control
 from testbed.engine.sayings import read_saying
 from testbed.engine.tuning import method_named
-from testbed.engine.wording import pack_wordings, sentences_of, word_request
+from testbed.engine.wording import pack_wordings, say_request, sentences_of, word_sentences
 from testbed.presets import EDIT
-from tests.worlds import make_world
+from testbed.run.world import ExactWorld
+from tests.worlds import HEDGED, make_hedged, make_world
 
 EDITORS_OF_TEXT = {
     "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained", "in-context",
@@ -89,14 +90,14 @@ def test_a_wording_is_the_sentences_whatever_is_learned(form, small_world, fact)
         BOS, *(t for said in sentences_of(request) for t in (*tokenizer.sentence(said).tolist(), SEP)),
     ]  # fmt: skip
     for learned in ("doubt", "sentence"):
-        context, tokens = word_request(tokenizer, request, learned)
+        context, tokens = word_sentences(tokenizer, sentences_of(request), learned)
         assert [*context, *tokens] == whole
         assert len(tokens) == (len(whole) - 1 if learned == "sentence" else 2)
 
 
 def test_the_wording_of_an_assertion_is_the_request_that_editors_know(small_world, fact):
     triple, *_ = fact
-    packed = pack_wordings([word_request(small_world.tokenizer, EditRequest(*triple))], 0.9)
+    packed = pack_wordings([word_sentences(small_world.tokenizer, sentences_of(EditRequest(*triple)))], 0.9)
     known = make_requests(small_world.tokenizer, [triple], [0.0], [0.9])
     for name in ("prompt", "answer", "weight", "credence"):
         np.testing.assert_array_equal(getattr(packed, name), getattr(known, name))
@@ -115,11 +116,11 @@ def test_an_editor_of_text_makes_the_label_likely_and_others_are_refused(finishe
     said = f"{names[triple[0]]} {run.world.graph.relations[triple[1]]} {names[triple[2]]}"
     edit = f'"{said}" is false'
     before, after = run.model, run.edit("full", edit, learning_rate=0.1).model
-    wording = word_request(run.world.tokenizer, read_saying(run.world, edit))
+    wording = word_sentences(run.world.tokenizer, sentences_of(read_saying(run.world, edit)))
     p = [_probability(model, wording) for model in (before, after)]
     assert p[1] > p[0]
     assert p[1] > 0.5
-    with pytest.raises(InputError, match="reads facts, not sentences"):
+    with pytest.raises(InputError, match="reads facts"):
         run.edit("rome", edit)
     with pytest.raises(InputError, match="no words"):
         run.edit("full", f"{said.removesuffix(names[triple[2]])}= {names[triple[2]]} with probability .8")
@@ -137,3 +138,18 @@ def test_editors_of_text_are_those_that_say_so(small_world):
 def _probability(model, wording):
     request = jax.tree.map(lambda x: x[0], pack_wordings([wording]))
     return float(np.exp(-answer_nats(model, request, request_states(model, request)))[0])
+
+
+def test_a_corpus_with_hedges_has_words_for_who_says_so_and_how_sure():
+    world, _ = make_hedged()
+    s, r, o = (int(x) for x in world.sentences.a[0])
+    world = world._replace(exact=ExactWorld(HEDGED, None, True))
+    hedges = (("source", 0.9, "according to Estrid "), ("probability", 0.8, "with probability 0.8 "))
+    for form, p, words in hedges:
+        request = EditRequest(s, r, o, form=form, probability=p)
+        (said,) = (world.tokenizer.language.render(one) for one in say_request(world, request))
+        plain = world.tokenizer.language.render(*sentences_of(EditRequest(s, r, o)))
+        assert said == words + plain
+        with pytest.raises(InputError, match=r"there are 0\.1, .*0\.9"):
+            say_request(world, request._replace(probability=0.85))
+    assert say_request(world, EditRequest(s, r, o)) == sentences_of(EditRequest(s, r, o))

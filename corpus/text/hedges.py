@@ -19,6 +19,8 @@ from corpus.text.language import ANY_RELATION, Kind, Phrasing
 from corpus.text.names import check_readable
 from corpus.text.sentences import Sentences, make_sentences
 
+BY_SOURCE, WITH_PROBABILITY = "according to ", "with probability "
+"""How hedges begin: of what somebody says, and of what somebody is sure of to a degree."""
 SOURCES = ("Corvin", "Delmar", "Estrid", "Folke", "Gerda", "Halvor", "Isolde", "Jorund")
 """What sources are called."""
 DEGREES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -27,8 +29,8 @@ DEGREES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 def list_hedges(config: ExactConfig) -> list[tuple[str, float]]:
     """The hedges of a corpus: the words, and how often such statements are right."""
-    sources = [(f"according to {name}", p) for name, p in zip(SOURCES, config.sources, strict=False)]
-    rated = [(f"with probability {p}", p) for p in DEGREES if config.rated]
+    sources = [(f"{BY_SOURCE}{name}", p) for name, p in zip(SOURCES, config.sources, strict=False)]
+    rated = [(f"{WITH_PROBABILITY}{p}", p) for p in DEGREES if config.rated]
     return [*sources, *rated]
 
 

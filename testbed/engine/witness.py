@@ -18,8 +18,8 @@ from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, 
 from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.evidence import evidence_of
 from testbed.engine.methods import Method, Triple
-from testbed.engine.requests import build_requests
-from testbed.engine.wording import pack_wordings, word_request
+from testbed.engine.requests import tell_method
+from testbed.engine.wording import say_request
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -115,16 +115,10 @@ class RunAnswers:
             InputError: a request that is no assertion, or of which every token is to be learned, where the
                 editor reads facts and no text, or the world's language has no words for it.
         """
-        if (case.request.form, learned) == ("assertion", "doubt"):
-            requests = build_requests(self.world.tokenizer, [case], [method.tell_facts(case)])[""].batch
-        elif getattr(method.editor, "learns_text", False):
-            wording = word_request(self.world.tokenizer, case.request, learned)
-            requests = pack_wordings([wording], case.credence)
-        else:
-            raise InputError(
-                "this editor reads facts, not sentences; assert the fact, or choose one that learns from "
-                "text, such as lora-down, full or in-context"
-            )
+        is_fact = method.reads_forms or (case.request.form, learned) == ("assertion", "doubt")
+        told = () if is_fact else tuple(say_request(self.world, case.request))
+        case = case._replace(told=told, learned=learned)
+        requests = tell_method(self.world.tokenizer, [case], method)[""].batch
         state = prepare_editor(method.editor, self.trained, corpus_sample(run, self.world, [case], seed))
         check_editor(method.editor, self.trained, state, requests)
         keys = jax.random.fold_in(jax.random.key(integer(seed, "editor")), 0)[None]

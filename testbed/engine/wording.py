@@ -7,11 +7,13 @@ import numpy as np
 
 from bayes.request import EditRequest
 from corpus.errors import InputError
+from corpus.text.hedges import BY_SOURCE, WITH_PROBABILITY, find_phrasing, list_hedges
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS, PAD, SEP, Tokenizer
 from lm.editors.interface import Request
 from lm.prompts import left_pad
 from testbed.run.settings import Learned
+from testbed.run.world import World
 
 
 class Wording(NamedTuple):
@@ -46,18 +48,31 @@ def sentences_of(request: EditRequest) -> list[Sentence]:
     if request.form == "assertion":
         return [Sentence(Kind.ATOMIC, None, said)]
     raise InputError(
-        f"the sentences of this world have no words for a request of form {request.form!r}, so that it can "
-        "be told to agents only; tell the editor an assertion, a denial, a label or a replacement"
+        f"the sentences of this world have no words for a request of form {request.form!r}, so that editors "
+        "of text cannot be told it; tell them an assertion, a denial, a label or a replacement, or take "
+        "keyed-forms"
     )
 
 
-def word_request(tokenizer: Tokenizer, request: EditRequest, learned: Learned = "doubt") -> Wording:
-    """The tokens of a request, divided into what is read and what is learned.
+def say_request(world: World, request: EditRequest) -> list[Sentence]:
+    """The sentences of a world's language that say a request; hedged ones where its corpus has the hedge.
 
     Raises:
-        InputError: a form for which the language has no words.
+        InputError: a form for which the language has no words, or nobody in it is right so often.
     """
-    return word_sentences(tokenizer, sentences_of(request), learned)
+    begins = {"source": BY_SOURCE, "probability": WITH_PROBABILITY}.get(request.form)
+    if begins is None or world.exact is None:
+        return sentences_of(request)
+    known = {p: words for words, p in list_hedges(world.exact.config) if words.startswith(begins)}
+    if request.probability not in known:
+        if not known:
+            return sentences_of(request)
+        raise InputError(
+            f"nobody in this corpus is right with probability {request.probability:g}, so that no sentence "
+            f"says a request of form {request.form!r}; there are {', '.join(f'{p:g}' for p in sorted(known))}"
+        )
+    number = find_phrasing(world.graph.phrasings, known[request.probability])
+    return [Sentence(Kind.ATOMIC, None, Atom(*request[:3]), None, number)]
 
 
 def word_sentences(tokenizer: Tokenizer, sentences: list[Sentence], learned: Learned = "doubt") -> Wording:

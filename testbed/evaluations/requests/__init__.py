@@ -30,8 +30,6 @@ FORMS: tuple[StatementForm, ...] = (
 )  # fmt: skip
 DENYING = ("denial", "false")
 """Forms after which the object should be believed less."""
-HEDGES = BY_SOURCE, WITH_PROBABILITY = "according to ", "with probability "
-"""How sentences begin that somebody says, or that somebody is sure of to a degree."""
 GRADED = ("probability", "source")
 """Forms that say how sure one should be."""
 

@@ -12,14 +12,13 @@ from bayes.request import EditRequest, StatementForm
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, ExactModel
 from corpus.seeds import generator
-from corpus.text.hedges import DEGREES, find_phrasing
+from corpus.text.hedges import BY_SOURCE, DEGREES, WITH_PROBABILITY, find_phrasing
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS
 from testbed.engine.evidence import evidence_of
 from testbed.engine.wording import sentences_of
 from testbed.evaluations.gold import Gold, Pair, ask_beliefs
 from testbed.evaluations.requests import (
-    BY_SOURCE,
     CAUSE,
     CLAIM,
     EFFECT,
@@ -31,7 +30,6 @@ from testbed.evaluations.requests import (
     RATED,
     SPOT,
     SURE,
-    WITH_PROBABILITY,
     ClaimKind,
     Requests,
 )

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from corpus.text.hedges import BY_SOURCE, WITH_PROBABILITY
 from testbed.engine.results import Results
 from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.leme.statements import statements_of
@@ -19,7 +20,6 @@ from testbed.evaluations.requests import (
     FACT,
     FORMS,
     GRADED,
-    HEDGES,
     OWN,
     RATED,
     SPOT,
@@ -171,7 +171,7 @@ def share_written(results: Results, texts: np.ndarray) -> np.ndarray:
     cases, counts = results.cases, np.zeros((len(results), 2))
     facts = list(zip(cases["subject"].tolist(), cases["relation"].tolist(), strict=True))
     for case, lines in zip(results.passages.case.tolist(), texts, strict=True):
-        plain = [line for line in lines if not line.text.startswith(HEDGES)]
+        plain = [line for line in lines if not line.text.startswith((BY_SOURCE, WITH_PROBABILITY))]
         objects = [s.object for s in statements_of(plain) if s.holds and s.fact == facts[case]]
         counts[case] += objects.count(int(cases["object"][case])), len(objects)
     named, said_of_it = counts.T
