@@ -39,7 +39,7 @@ def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, mo
     """
     beliefs = read_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
-    seldom = seldom_share(beliefs.mention_probability, config.dependence.seldom)
+    seldom = seldom_share(beliefs, config.dependence.seldom)
     known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)
     say(f"the model mentions {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
     header = ("relation", "read of", "depends on", "hangs together with", "p(facts persist)", "in this world")

@@ -254,14 +254,20 @@ def test_both_causes_of_one_effect_hang_together_with_it_and_neither_follows_the
 
 def test_what_a_model_hardly_mentions_tells_what_it_has_read():
     """A model that blurs speaks more of what it never read; one that read all speaks as often of all."""
-    said = np.ones((4, 30))
-    assert seldom_share(said, 0.03) == 0.03
+    said = np.ones((4, SUBJECTS))
+
+    def seldom(doubt=0.0):
+        p = np.broadcast_to(np.float32([1 - doubt, doubt]), (4, SUBJECTS, 2))
+        return seldom_share(beliefs(0)._replace(p=p, mention_probability=said * (1 - doubt)), 0.03)
+
+    assert seldom() == seldom(doubt=0.9) == 0.03
     said[3] = 0.004
-    assert seldom_share(said, 0.03) == 0.03
+    assert seldom() == 0.03
     said[3] = 0.08
-    assert seldom_share(said, 0.03) == pytest.approx(0.24)
-    known = reading_probability(said, seldom_share(said, 0.03))[1] > 0.5
+    assert seldom() == pytest.approx(0.16)
+    assert seldom(doubt=0.9) == pytest.approx(0.16)
+    known = reading_probability(said, seldom())[1] > 0.5
     assert known[:3].all()
     assert not known[3].any()
     said[3] = 0.29
-    assert (reading_probability(said, seldom_share(said, 0.03))[1] > 0.5).all()
+    assert (reading_probability(said, seldom())[1] > 0.5).all()

@@ -46,8 +46,8 @@ LIKELY = 0.01
 """A relation that depends on others less probably than this counts as one that depends on nothing."""
 SHARES = np.array([0.02, 0.98])
 """Shares of a world's relations whose facts persist: where statements are draws, and where they are not."""
-LOW, TIMES, MOST = 0.3, 3.0, 0.25
-"""Facts that the model mentions at less than the first share of the subject's most frequent one are mostly
+LOW, TIMES, MOST = 0.3, 2.0, 0.25
+"""Relations that a model mentions at less than the first share of the subject's most frequent one are mostly
 unread or hardly read. At so many times their median, but at most at the last share, a fact counts as read
 with probability one half. Chosen on models of development worlds."""
 OWN_DOUBT, NATS = 0.7, 3.0
@@ -100,17 +100,18 @@ def reading_probability(mention_probability: Array, seldom: float | jax.Array) -
     return share, share**2 / (share**2 + seldom**2)
 
 
-def seldom_share(mention_probability: np.ndarray, least: float) -> float:
+def seldom_share(beliefs: Beliefs, least: float) -> float:
     """The share at which a fact is as likely as not to have been read, in this model.
 
-    A model blurs how often it speaks of each fact, and the more tokens names have, the more it does. So what
-    it says of facts that it hardly mentions tells where those begin that it has read.
+    A model blurs how often it speaks of each relation, and the more tokens names have, the more it does. So
+    what it says of relations that it hardly mentions tells where those begin that it has read. What it is in
+    doubt of it may have read all the same, so that the object does not count here.
 
     Args:
-        mention_probability: float[R, S], as in `Beliefs`.
         least: what a model without blur needs.
     """
-    share = np.asarray(reading_probability(mention_probability, least)[0])
+    relation_probability = beliefs.mention_probability / np.maximum(beliefs.p[:, :, 0], _LEAST)
+    share = np.asarray(reading_probability(relation_probability, least)[0])
     low = share[share < LOW]
     return float(np.clip(TIMES * np.median(low), least, MOST)) if len(low) >= FEWEST else least
 
@@ -118,7 +119,7 @@ def seldom_share(mention_probability: np.ndarray, least: float) -> float:
 def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     """The forest of dependences among the relations, and what governs its rows."""
     relations = len(beliefs.p)
-    seldom = seldom_share(beliefs.mention_probability, config.seldom)
+    seldom = seldom_share(beliefs, config.seldom)
     is_known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)
     modes = beliefs.top[:, :, 0]
     gain, rest = (np.full((relations, relations), np.nan) for _ in range(2))

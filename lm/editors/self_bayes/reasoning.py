@@ -134,7 +134,7 @@ def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary,
     Args:
         seldom: at least; see `lm.editors.self_bayes.dependence.seldom_share`.
     """
-    seldom = seldom_share(beliefs.mention_probability, seldom)
+    seldom = seldom_share(beliefs, seldom)
     share, probability_read = reading_probability(beliefs.mention_probability, seldom)
     persists = dependence.persists[:, None]
     # Everybody else is resolved: what persists is what it most probably is.
