@@ -22,7 +22,7 @@ from experiments.command import launch_module
 from experiments.settings import StagedSettings
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase import Hase
-from testbed.evaluations.hase.published import published_metrics, request_groups
+from testbed.evaluations.hase.published import WAS_COHERENT, published_metrics, request_groups
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.scores.metric import Metric
@@ -44,7 +44,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 """By name: what differs from the demo's training. Looked at on the world of seed 1000 alone."""
 LAWS = {"logic TF": "TF", "logic not": "not", "logic and": "and", "logic or": "or"}
 """The published columns, and what they are called here."""
-GROUPS = ("new request", "downstream")
+GROUPS = ("new request", "downstream", WAS_COHERENT)
 LABELS = ("truth", "not", "and", "or")
 WHEN = ("before", "after", "moved")
 FIRST_SEED = 1
