@@ -130,11 +130,11 @@ def retraction_table(editors: Sequence[ScoredEditor]) -> Table | None:
 
 def channel_table(editors: Sequence[ScoredEditor]) -> Table | None:
     """Where a request arrives: in p(o), labels, what is said with a probability, passages, consequences."""
-    parts = [part for form in TOLD for part in [f"{form}, other"] if _all_have(editors, part)]
     rows: list[list[Cell]] = [
-        [part.partition(",")[0], e.name, *(e.summary[part][e.name].get(m) for m in CHANNELS)]
-        for part in parts
+        [form, e.name, *(e.summary[f"{form}, other"][e.name].get(m) for m in CHANNELS)]
+        for form in TOLD
         for e in editors
+        if f"{form}, other" in e.summary
     ]
     note = (
         "Of the agent's change of belief in a claim against what is stated: how much arrives in p(o), in "
