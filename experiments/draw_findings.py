@@ -145,7 +145,8 @@ def chart_negation() -> Chart:
 
 def chart_structures() -> Chart:
     """Consequences followed where two subjects or more share the object, structure by structure."""
-    found = read_estimates("2026-11-25-structures-2") | read_estimates("2026-11-25-structures-3")
+    names = [f"2026-11-25-structures-{i}" for i in (2, 3)] + [f"2026-11-26-structures-{i}" for i in (2, 3)]
+    found = {labels: one for name in names for labels, one in read_estimates(name).items()}
     series = {"keyed": "keyed", "counting, tuned": "keyed, tuned counting"}
     rows = {
         name: {words: found[name, editor, FOLLOWS] for words, editor in series.items()}
@@ -153,7 +154,7 @@ def chart_structures() -> Chart:
         if all((name, editor, FOLLOWS) in found for editor in series.values())
     }
     return Chart(
-        "keyed updates as counting does, but for names of many tokens and some facts", "followed", rows
+        "keyed updates as counting does, but for names of several tokens in two worlds", "followed", rows
     )
 
 
