@@ -60,11 +60,13 @@ class Requests(Evaluation):
 
     package: ClassVar[str] = __name__
     facets: ClassVar = {
-        "form": str, "claim": str, "said": float, "centre": float, "second": int, "deducible": bool,
+        "form": str, "claim": str, "said": float, "centre": float, "middle": float, "second": int,
+        "deducible": bool,
     }  # fmt: skip
     """Columns of cases: kind of request and of claim; how sure it says one should be, 0 where it does not;
     how much the agent's belief in the object changes on average over all that is told of the claim in this
-    form; the other object, or ABSENT; whether the agent gives the same answer without what is taken back."""
+    form, and in every form; the other object, or ABSENT; whether the agent gives the same answer without what
+    is taken back."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "degrees", tuple(self.degrees))

@@ -185,6 +185,7 @@ class Teller:
                 "claim": kind,
                 "said": float(request.probability) if request.form in GRADED else 0.0,
                 "centre": float(change[forms == request.form].mean()),
+                "middle": float(change.mean()),
                 "second": request.others[0] if request.others else ABSENT,
                 "deducible": bool(answers[0] == answers[1]),
             }

@@ -118,10 +118,8 @@ def slope(answers: Answers) -> Metric:
 
 def requests_apart(answers: Answers) -> Metric:
     """The slope over all that is told of one claim, in whichever form, from the agent's mean change on."""
-    (mine, rational), cases = answers.changes, answers.cases
-    columns = [cases[name] for name in ("run", "subject", "relation", "object") if name in cases]
-    claim = np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
-    rational = rational - (np.bincount(claim, rational) / np.bincount(claim))[claim]
+    mine, rational = answers.changes
+    rational = rational - answers.cases["middle"]
     return Metric(rational * mine, rational**2)
 
 
