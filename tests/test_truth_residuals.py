@@ -54,9 +54,9 @@ def test_a_law_moves_by_what_is_after_less_what_was_before(editors):
 def test_a_row_for_each_model_and_editor(editors):
     table = residual_table(dict.fromkeys(RECIPES, editors), GROUPS[0])
     assert [row[0] for row in table.rows] == [f"{recipe}, lora-down" for recipe in RECIPES]
-    assert len(table.header) == 1 + len(LAWS) * len(WHEN)
+    assert len(table.header) == 2 + len(LAWS) * len(WHEN)
     cases = int(request_groups(editors[0].edits.results)[GROUPS[0]].sum())
-    assert table.rows[0][1].cases == cases
+    assert table.rows[0][1] == table.rows[0][2].cases == cases
 
 
 def test_every_model_has_a_run_of_its_own(tmp_path):

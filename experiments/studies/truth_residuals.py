@@ -129,11 +129,10 @@ def residual_table(by_recipe: Mapping[str, Sequence[ScoredEditor]], group: str) 
     for recipe, editors in by_recipe.items():
         for editor in editors:
             results = editor.edits.results
-            found = estimate_metrics(
-                residuals_of(results), cluster_levels(results), request_groups(results)[group]
-            )
-            rows.append([f"{recipe}, {editor.name}", *found.values()])
-    header = ["model, editor", *(f"{law} {when}" for law in LAWS.values() for when in WHEN)]
+            among = request_groups(results)[group]
+            found = estimate_metrics(residuals_of(results), cluster_levels(results), among)
+            rows.append([f"{recipe}, {editor.name}", int(among.sum()), *found.values()])
+    header = ["model, editor", "edits", *(f"{law} {when}" for law in LAWS.values() for when in WHEN)]
     note = (
         "Mean absolute residuals in the paper's definitions; moved is after less before, of the same edits."
     )
