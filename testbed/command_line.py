@@ -178,7 +178,11 @@ def _joined_descriptions() -> Iterator[None]:
     parse = docstring_parser.parse_from_object
 
     def parse_joined(obj: Any, style: DocstringStyle = DocstringStyle.AUTO) -> Docstring:
-        found = parse(obj, style)
+        try:
+            found = parse(obj, style)
+        except TypeError:
+            # A class that no loaded module holds, as that of an isolated editor.
+            found = docstring_parser.parse(obj.__doc__ or "", style)
         for part in found.params:
             part.description = " ".join((part.description or "").split())
         return found

@@ -12,7 +12,9 @@ from typing import Any
 from corpus.errors import InputError
 from testbed.run.watch import AT_IMPORT, watch_files
 
-OWN = re.compile(r"(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
+ISOLATED = "isolated:"
+"""Before an editor that is to work in a process of its own."""
+OWN = re.compile(rf"(?:{ISOLATED})?(?:[^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*")
 OURS = ("corpus", "bayes", "lm", "testbed")
 """Packages of this project; whatever else is named is a user's own."""
 _WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -21,6 +23,13 @@ _WORDS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 def plain_name(name: str) -> str:
     """A name as part of a path; my_module:MyEditor has a colon."""
     return name.replace(":", ".")
+
+
+def look_in_working_folder() -> None:
+    """Let modules of the user's be found where the command was typed."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def find_own(name: str, what: str) -> Any:
@@ -35,9 +44,7 @@ def find_own(name: str, what: str) -> Any:
     if not OWN.fullmatch(name):
         raise InputError(f"unknown {what} {name!r}; your own is named my_module:MyClass")
     module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    look_in_working_folder()
     try:
         with watch_files() as touched:
             found = getattr(importlib.import_module(module), attribute, None)

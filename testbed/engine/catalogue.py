@@ -7,7 +7,8 @@ are ever imported, never one found in data.
 import importlib
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from functools import cache
 from inspect import isfunction, signature
@@ -17,7 +18,7 @@ from typing import Any
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed.engine.methods import Control
-from testbed.own import OWN, find_own, import_own, option_prefix
+from testbed.own import ISOLATED, OWN, find_own, import_own, option_prefix
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
@@ -128,16 +129,39 @@ def _split_words(arguments: Sequence[str]) -> list[str]:
 
 def _own_entry(name: str) -> Entry:
     """A user's own editor, in JAX or in PyTorch: its fields are its hyper-parameters."""
+    if name.count(":") > 1:
+        return _isolated_entry(name)
     kind = editor = find_own(name, "editor")
     is_torch = edits_torch_models(kind)
     if not (is_torch and isfunction(kind)):
         kind, editor = import_own(name, "editor", ("edit",) if is_torch else ("prepare", "edit"))
-    options = option_prefix(name)
-    if options in editor_entries():
-        options = f"{re.sub('[._]+', '-', kind.__module__)}-{options}"
     about = (kind.__doc__ or "").strip().partition("\n")[0]
-    try:
-        entry, build = (Control, TORCH) if is_torch else (Entry, "")
+    entry, build = (Control, TORCH) if is_torch else (Entry, "")
+    options = _own_options(name, kind.__module__)
+    with _search_attributed_to(name):
         return entry(name, about, build, editor, search=getattr(kind, "SEARCH", {}), options=options)
+
+
+def _isolated_entry(name: str) -> Entry:
+    """isolated:my_module:MyEditor, which only a process of its own imports."""
+    from testbed.engine.isolation import BUILD, describe_isolated
+
+    own_name = name.removeprefix(ISOLATED)
+    settings, said = describe_isolated(own_name)
+    options = _own_options(own_name, type(settings).__module__)
+    with _search_attributed_to(name):
+        return Control(name, said["about"], BUILD, settings, search=said["search"], options=options)
+
+
+def _own_options(name: str, module: str) -> str:
+    """What the options of a user's editor begin with: no name of this project's."""
+    options = option_prefix(name)
+    return f"{re.sub('[._]+', '-', module)}-{options}" if options in editor_entries() else options
+
+
+@contextmanager
+def _search_attributed_to(name: str) -> Iterator[None]:
+    try:
+        yield
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"editor {name!r}: its SEARCH does not fit its fields ({error})") from None

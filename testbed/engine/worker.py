@@ -16,6 +16,7 @@ from lm.language_model import LanguageModel
 from lm.mesh import over_data
 from testbed.engine.checks import check_values, errors_attributed_to
 from testbed.engine.house import is_traced_alike
+from testbed.engine.isolation.editor import IsolatedEditor
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.requests import Requests
@@ -111,6 +112,8 @@ class Worker:
 
     def is_traced_alike(self, which: np.ndarray) -> bool:
         """Whether the first of these edits is the same program each time it is traced."""
+        if isinstance(self.method.editor, IsolatedEditor):
+            return self.method.editor.is_traced_alike()
         return is_traced_alike(self.editor, *self._single_edit_arguments(which))
 
     def cost_per_case(self, which: np.ndarray) -> dict[str, float]:

@@ -7,7 +7,7 @@ What C code opens by itself is not seen.
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -81,6 +81,13 @@ def _hear(event: str, arguments: tuple) -> None:
         return
     if _is_users(sys._getframe(1)):
         _keep("changed" if is_change else "read", str(path))
+
+
+def report_touched(read: Iterable[str], changed: Iterable[str]) -> None:
+    """Take what a user's code has touched in another process for what it touched here."""
+    for what, names in (("read", read), ("changed", changed)):
+        for name in names:
+            _keep(what, name)
 
 
 def _keep(what: str, name: str) -> None:
