@@ -147,6 +147,7 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
 
 
 def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> None:
+    from corpus.text.lookalikes import find_lookalikes
     from corpus.worlds.account import EXAMPLES, RENAMED, load_account
     from testbed.dependences import show_dependences
 
@@ -159,6 +160,12 @@ def _show_source(run: Run, options: CorpusSettings, graph: "KnowledgeGraph") -> 
     if account.renamed:
         examples = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
         say(f"{len(account.renamed):,} names were changed, such as {examples}; all: {run.world / RENAMED}")
+    if groups := find_lookalikes(graph.entities):
+        examples = "; ".join(" and ".join(map(ascii, group)) for group in groups[:EXAMPLES])
+        say(
+            f"{sum(map(len, groups)):,} names look like another one and are entities of their own, such as "
+            f"{examples}"
+        )
     show_dependences(graph, options.exact)
 
 
