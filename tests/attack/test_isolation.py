@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import sys
+from contextlib import suppress
 
 import jax
 import numpy as np
@@ -207,3 +208,15 @@ def test_a_message_arrives_as_it_was_sent(tree):
         else:
             assert came == went
     assert receive(stream) == {"more": 1}
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_what_is_no_message_is_refused(data):
+    stream = io.BytesIO()
+    send(stream, {"tree": [np.arange(3), Rows(np.ones(2), 1), "word"], "read": []})
+    content = bytearray(stream.getvalue())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(EOFError, ValueError):
+        receive(io.BytesIO(bytes(content)))

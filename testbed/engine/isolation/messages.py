@@ -24,6 +24,7 @@ KINDS = {
         Cache, Codebook, CorpusSample, Info, Ledger, LowRank, Memory, Prefix, Request, Rows, Vocabulary,
     )
 }  # fmt: skip
+MOST_BYTES = 2**40
 LENGTHS = struct.Struct("<QQ")
 """Before each message: bytes of its JSON, and of its arrays."""
 
@@ -42,12 +43,16 @@ def receive(stream: IO[bytes]) -> dict[str, Any]:
 
     Raises:
         EOFError: the other process has ended.
-        ValueError, KeyError, TypeError: this is no message.
+        ValueError: this is no message.
     """
     head_length, tail_length = LENGTHS.unpack(_read(stream, LENGTHS.size))
-    written = json.loads(_read(stream, head_length))
-    tail = _read(stream, tail_length)
-    return _read_tree(written, load(tail) if tail else {})
+    if max(head_length, tail_length) > MOST_BYTES:
+        raise ValueError(f"a message of {head_length + tail_length:,} bytes")
+    head, tail = _read(stream, head_length), _read(stream, tail_length)
+    try:
+        return _read_tree(json.loads(head), load(tail) if tail else {})
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
 def _read(stream: IO[bytes], count: int) -> bytes:

@@ -52,7 +52,7 @@ class EditorProcess:
             report_touched(answer["read"], answer["changed"])
         except (EOFError, BrokenPipeError):
             raise InputError(f"editor {self.name} has ended its process (code {process.wait()})") from None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError) as error:
             raise InputError(f"editor {self.name} answers in no known form ({error})") from None
         if "error" in answer:
             raise InputError(answer["error"])

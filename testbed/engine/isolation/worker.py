@@ -29,9 +29,6 @@ from testbed.own import find_own, import_own
 from testbed.run.runtime import prepare_jax
 from testbed.run.watch import watch_files
 
-Arguments = tuple[Delta, Request, jax.Array]
-"""What the model carries, a request, and the data of a key; or many, along a leading axis."""
-
 
 def edit_once(
     editor: Editor, model: LanguageModel, state: State, carried: Delta, request: Request, key: jax.Array
