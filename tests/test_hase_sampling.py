@@ -181,6 +181,7 @@ def test_only_requests_that_change_a_consequence_if_so_asked():
         assert has_answer_changed(child)
 
 
+@pytest.mark.slow
 def test_where_no_request_changes_a_consequence_none_is_drawn():
     config = ExactConfig(persistence="fact", statements=16, strata=(0.0, 0.0, 1.0), logical=0.0)
     world = small_world(config)

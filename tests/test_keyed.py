@@ -145,7 +145,7 @@ def test_packed_rows_are_single_rows_and_what_names_nobody_is_bit_equal(edited_m
         assert np.abs(logits[-1] - np.asarray(read_whole(plain, np.array([text])))[0, -1]).max() > 0.05
 
 
-@pytest.mark.parametrize("cut", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
+@pytest.mark.parametrize("cut", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3))])
 def test_a_name_that_is_cut_by_a_cache_is_whole(edited_model, cut):
     """Read up to anywhere, the rest behind; and as a tree of what may follow."""
     text = TEXTS[2][:4]
@@ -279,6 +279,7 @@ def test_several_facts_of_one_subject_share_a_key(toy):
         open_storage(toy.model.config, None, AT_THE_NAME, jax.random.key(0))
 
 
+@pytest.mark.slow
 def test_by_command_a_sequence_changes_nobody_else(trained, tmp_path):
     """Four edits on top of each other, from the command line to the files."""
     runs = copied(trained, tmp_path)

@@ -142,6 +142,7 @@ def test_every_switch_is_its_equation(setup, switches):
         assert ("ledger" in delta) == (config.accumulate or config.normalise)
 
 
+@pytest.mark.slow
 def test_independent_edits_leave_nothing_to_each_other(setup):
     """The same edit before and after others, and beside them; in a sequence it is another one."""
     model, sample, pairs = setup

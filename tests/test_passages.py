@@ -54,6 +54,7 @@ def asked(toy, cases):
     return Questions(toy.world, toy.model, cases, seed=3)
 
 
+@pytest.mark.slow
 def test_texts_are_drawn_by_case_and_sample_alone(toy, cases, asked, which, deltas):
     """Whoever stands beside a case, or comes in the same batch; samples and seeds differ."""
     before, after = asked.texts_before(which), asked.texts_after(deltas, which)

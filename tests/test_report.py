@@ -202,6 +202,7 @@ def test_a_copy_of_a_run_or_a_link_to_it_is_no_further_world(runs, tmp_path):
 
 
 @pytest.mark.usefixtures("blank_pictures")
+@pytest.mark.slow
 def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, tmp_path):
     shutil.copytree(runs / "x", tmp_path / "x")
     made = {"jax": "9.1", "device": "cpu"}

@@ -84,6 +84,7 @@ def test_every_batch_is_of_one_shard(of, tmp_path):
     assert shard_from("") == Shard(1, 1)
 
 
+@pytest.mark.slow
 def test_shards_one_after_another_are_the_whole(trained, whole, tmp_path, monkeypatch, capsys):
     runs = copied(trained, tmp_path)
     assert edited(runs, "--shard", "1/3") == 0

@@ -255,7 +255,9 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", UNSTABLE)
+@pytest.mark.parametrize(
+    "name", ["Calls", *(pytest.param(n, marks=pytest.mark.slow) for n in UNSTABLE if n != "Calls")]
+)
 def test_edits_that_differ_when_they_are_made_again_are_told(name, trained, here, capsys):
     runs = copied(trained, here)
     assert edit.main([write(here, name, **UNSTABLE[name]), "lora-down", *at(runs), *CASES]) == 0

@@ -38,7 +38,8 @@ def answers(runs):
     return found
 
 
-@pytest.mark.parametrize("more", [[], pytest.param(["--sequential", "2"], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--sequential", "2"]])
 def test_an_isolated_editor_makes_the_same_edits(trained, here, monkeypatch, more):
     module = f"mine{len(more)}"
     shutil.copy(my_editor.__file__, here / f"{module}.py")
@@ -96,8 +97,9 @@ ENDINGS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    "name", ["Writes", *(pytest.param(n, marks=pytest.mark.slow) for n in ENDINGS if n != "Writes")]
+)
 def test_what_it_may_not_do_is_one_message(name, trained, here, capsys):
     how, message = ENDINGS[name]
     runs, editor = copied(trained, here), write(here, name, **how)
