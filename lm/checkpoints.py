@@ -95,7 +95,10 @@ def load_checkpoint(path: Path, like: TrainState) -> TrainState:
         metadata = ocp.checkpointables_metadata(state).metadata
         if unread := [name for name, one in metadata.items() if one is None]:
             # Orbax says nothing of what it could not read of files that are whole.
-            raise MemoryError(f"{path}: {', '.join(unread)}")
+            raise InputError(
+                f"{path}: {', '.join(unread)} could not be read. There was too little memory, or files were "
+                "changed and their checksums with them; try again with more memory"
+            )
         _require_same_shapes(path, metadata, like._asdict())
         return TrainState(**ocp.load_checkpointables(state, like._asdict()))
     except (InputError, OSError):
