@@ -64,13 +64,18 @@ class IsolatedEditor:
         Raises:
             InputError: it returns something of a wrong form.
         """
-        carried, key = model.delta or {}, jax.random.key_data(key)
-        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (carried, request, key))
+        carried = model.delta or {}
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (carried, request))
         if str(shapes) not in self.shapes:
             self.shapes[str(shapes)] = self._ask("shapes", arguments=shapes)
         returned = self.shapes[str(shapes)]["edit"]
         return jax.pure_callback(
-            self._call_back, returned, carried, request, key, vmap_method="broadcast_all"
+            self._call_back,
+            returned,
+            carried,
+            request,
+            jax.random.key_data(key),
+            vmap_method="broadcast_all",
         )
 
     def is_traced_alike(self) -> bool:

@@ -19,7 +19,7 @@ import jax
 from corpus.errors import InputError
 from lm.config import ModelConfig
 from lm.delta import Delta
-from lm.editors.interface import Editor, Info, Request, State
+from lm.editors.interface import Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
 from testbed.engine.checks import check_edit, check_settings, errors_attributed_to, prepare_editor
 from testbed.engine.house import is_traced_alike
@@ -30,24 +30,16 @@ from testbed.run.runtime import prepare_jax
 from testbed.run.watch import watch_files
 
 
-def edit_once(
-    editor: Editor, model: LanguageModel, state: State, carried: Delta, request: Request, key: jax.Array
-) -> tuple[Delta, Info]:
-    """One edit of a model that carries earlier ones."""
-    return editor.edit(model.with_delta(carried), state, request, jax.random.wrap_key_data(key))
-
-
-edit_one = jax.jit(edit_once, static_argnames="editor")
-
-
 @partial(jax.jit, static_argnames="editor")
 def edit_many(
-    editor: Editor, model: LanguageModel, state: State, carried: Delta, request: Request, key: jax.Array
+    editor: Editor, model: LanguageModel, state: State, carried: Delta, batch: Request, keys: jax.Array
 ) -> tuple[Delta, Info]:
-    """Edits side by side."""
-    return jax.vmap(partial(edit_once, editor), in_axes=(None, None, 0, 0, 0))(
-        model, state, carried, request, key
-    )
+    """Edits side by side, each on top of what its own model carries; arrays lead with edits."""
+
+    def one(carried: Delta, request: Request, key: jax.Array) -> tuple[Delta, Info]:
+        return editor.edit(model.with_delta(carried), state, request, key)
+
+    return jax.vmap(one)(carried, batch, keys)
 
 
 class EditorWorker:
@@ -104,21 +96,23 @@ class EditorWorker:
     def _find_shapes(self, question: dict[str, Any]) -> dict[str, Any]:
         """Shapes of what an edit returns, and whether another trace is the same program."""
         model, state = self._model_and_state(question)
-        arguments = (model, state, *question["arguments"])
+        carried, request = question["arguments"]
+        arguments = (model.with_delta(carried), state, request, jax.random.key(0))
         with errors_attributed_to(self.editor, "edit"):
-            returned = edit_one.eval_shape(self.editor, *arguments)
+            returned = edit_once.eval_shape(self.editor, *arguments)
         check_edit(self.editor, model, returned)
-        # The function itself, since JAX remembers what a compiled one was traced to.
-        trace = types.SimpleNamespace(edit=partial(edit_once, self.editor))
-        return {"edit": returned, "is_traced_alike": is_traced_alike(trace, *arguments)}
+        return {"edit": returned, "is_traced_alike": is_traced_alike(self.editor, *arguments)}
 
     def _edit(self, question: dict[str, Any]) -> dict[str, Any]:
         """One edit, or many side by side."""
-        carried, request, key = question["arguments"]
-        make_edits = edit_one if key.ndim == 1 else edit_many
         model, state = self._model_and_state(question)
+        carried, request, key_data = question["arguments"]
+        key = jax.random.wrap_key_data(key_data)
         with errors_attributed_to(self.editor, "edit"):
-            returned = make_edits(self.editor, model, state, carried, request, key)
+            if key.ndim:
+                returned = edit_many(self.editor, model, state, carried, request, key)
+            else:
+                returned = edit_once(self.editor, model.with_delta(carried), state, request, key)
             return {"edit": jax.block_until_ready(returned)}
 
     def _model_and_state(self, question: dict[str, Any]) -> tuple[LanguageModel, State]:
