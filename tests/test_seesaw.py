@@ -99,7 +99,7 @@ def cases(place):
     return list(Seesaw(controls=True, others=6, samples=1).make_cases(*place, 60, 0.95, 0))
 
 
-def answered(cases, rng, evaluation=Seesaw(samples=1)):  # noqa: B008
+def answer_at_random(cases, rng, evaluation=Seesaw(samples=1)):  # noqa: B008
     """The cases as results, with answers of a model drawn at random; half of every claim is true to it."""
     flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
     width, size = max(len(choice.options) for _, choice in flat), len(flat)
@@ -151,7 +151,7 @@ def answered(cases, rng, evaluation=Seesaw(samples=1)):  # noqa: B008
 @pytest.fixture(scope="module")
 def results(cases):
     """The cases with answers that a model might have given, drawn at random."""
-    return answered(cases, np.random.default_rng(0))
+    return answer_at_random(cases, np.random.default_rng(0))
 
 
 # Edits and who is asked.
@@ -753,7 +753,7 @@ def test_a_judge_by_keywords_is_told_which_relation_was_asked(cases, place, read
         lines[row, 0], lines[row, 1] = (end,), (line, end)
     ended, zeros = np.ones((3, 2), bool), np.zeros(3, int)
     passages = Passages(zeros, roles, zeros, lines, ended, ended.astype(int), ended * -1.0)
-    results = replace(answered(cases[:1], np.random.default_rng(0)), passages=passages)
+    results = replace(answer_at_random(cases[:1], np.random.default_rng(0)), passages=passages)
     texts = code_all_texts(results, place[0])
     # Of the name alone nobody asked for anything.
     assert texts.codes[INJECTION].tolist() == [1, 0, 0]

@@ -27,7 +27,7 @@ from testbed.scores.versions import (
 )
 from tests.edited import hase_cases
 from tests.random_answers import HASE, draw_answers, flat
-from tests.test_seesaw import answered
+from tests.test_seesaw import answer_at_random
 from tests.test_taxi import random_results
 from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
 
@@ -81,7 +81,7 @@ def find_figures():
     metrics = {
         "hase": add_metrics(HASE, flat(draw_answers(0))),
         "taxi": add_metrics(Taxi(), random_results(cases["taxi"])),
-        "seesaw": add_metrics(Seesaw(), answered(cases["seesaw"], np.random.default_rng(0))),
+        "seesaw": add_metrics(Seesaw(), answer_at_random(cases["seesaw"], np.random.default_rng(0))),
     }
     exact = sum(add_beliefs(cases[name]) for name in ("taxi", "seesaw", "leme"))
     return {

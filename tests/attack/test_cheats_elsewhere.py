@@ -18,7 +18,7 @@ from testbed.scores.readers import CHANCE, NO_EDIT
 from testbed.scores.summary import measure_reader
 from testbed.scores.temperature import temper
 from tests.attack.cheats import CHEATS
-from tests.test_seesaw import answered
+from tests.test_seesaw import answer_at_random
 from tests.test_taxi import random_results
 from tests.worlds import make_hedged, make_people, make_taxonomy
 
@@ -34,11 +34,11 @@ def make_unedited(name):
     elif name == "requests":
         evaluation = Requests(others=2, texts=0)
         cases = list(evaluation.make_cases(*make_hedged(), 200, 0.95, 0))
-        results = answered(cases, np.random.default_rng(0), evaluation)
+        results = answer_at_random(cases, np.random.default_rng(0), evaluation)
     else:
         evaluation = Seesaw(others=6, samples=1)
         cases = list(evaluation.make_cases(*make_people(), COUNT, 0.95, 0))
-        results = answered(cases, np.random.default_rng(0))
+        results = answer_at_random(cases, np.random.default_rng(0))
     c = results.choices
     lm = temper(np.repeat(c.agent[:, :1], 2, 1), 0.5)
     answer = np.take_along_axis(c.options[:, None].repeat(2, 1), lm.argmax(-1)[..., None], -1)[..., 0]
