@@ -40,7 +40,7 @@ class FormsConfig:
     """What a request of any form makes of the model's own beliefs, stored at the subject's name."""
 
     fit: FitConfig = field(
-        default_factory=lambda: replace(AT_THE_NAME, layers=(0, 1), steps=160, tolerance=0.005)
+        default_factory=lambda: replace(AT_THE_NAME, layers=(0, 1), steps=240, tolerance=0.005)
     )
     named: int = 24
     """Objects of each belief that are named; the rest of it is what the model says now."""
