@@ -7,7 +7,7 @@ from typing import Literal
 Packing = Literal["packed", "stream", "document"]
 KINDS = 5
 """Of sentences that a training can weigh: atomic, truth, not, and, or."""
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["float32", "bfloat16", "fastest"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class ModelConfig:
     rope_scaling: tuple[float, float, float, float] | None = None
     """Llama 3's stretching of long wavelengths: factor, low and high frequency factor, original length."""
     precision: Precision = "float32"
-    """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32."""
+    """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32. The fastest is
+    measured when a training begins (testbed.train only), and recorded."""
     remat: bool = False
     """Compute each layer again in the backward pass instead of keeping what it needs: slower, less memory."""
     unroll: int = 1

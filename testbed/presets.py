@@ -193,17 +193,17 @@ TRAIN = {
     # Labels are learned late: their sentences stand oftener, and weigh more, once most facts are known.
     "paper-cpu": TrainSettings(
         run="paper-cpu",
-        model=ModelConfig(unroll=12),
+        model=ModelConfig(precision="fastest", unroll=12),
         train=TrainConfig(
             steps=1400,
             rows=32,
             row_length=160,
             learning_rate=0.01,
-            adam_learning_rate=0.003,
+            adam_learning_rate=0.01,
             warmup=5,
             softmax_entries=4096,
-            atomic_steps=800,
-            copies=(1, 3, 4, 4, 4),
+            atomic_steps=600,
+            copies=(1, 2, 4, 4, 4),
             label_weight=10.0,
             evaluate_every=20,
             checkpoint_every=20,

@@ -10,13 +10,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from corpus.errors import InputError
-from lm.config import ClusterConfig
+from lm.config import ClusterConfig, Precision
 from testbed.cells import show_number
 from testbed.console import print_table, run_command, say, show_progress, silence_output
 from testbed.launch import launch_command
 from testbed.presets import TRAIN
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, claim_stage, folder_digest
+from testbed.run.runs import Run, claim_stage, folder_digest, recorded_settings
 from testbed.run.settings import TrainSettings
 from testbed.waiting import doing
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 COPIES = 3
 """Of every parameter in float32, at the least: itself, its gradient, and one moment. Of every token of a step
 there is a vector for each layer."""
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
+"""What the fastest one is chosen from."""
 TARGETS = (0.5, 0.8, 0.9, 0.95)
 
 
@@ -78,10 +80,11 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     from testbed.run.reading import open_rows
     from testbed.run.trainer import Trainer, kind_name, seconds_to
 
+    newest = latest_checkpoint(run.checkpoints)
+    options = _settle_precision(run, options, newest is not None)
     config, model = options.train, options.model
     rows = open_rows(run, world, options)
     mesh = make_mesh(options.mesh)
-    newest = latest_checkpoint(run.checkpoints)
     mine = replace(options, cluster=ClusterConfig(), runs=Path())
     require_same(f"{mine} {folder_digest(run.corpus)} {newest and newest.name}")
     if jax.process_index() == 0:
@@ -127,6 +130,28 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
     print_table(f"model {run.folder}", ("", "value"), figures)
     if not run.finished_file.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
+
+
+def _settle_precision(run: Run, options: TrainSettings, has_begun: bool) -> TrainSettings:
+    """Where the fastest precision is asked for: the one in which the training has begun, or else the faster."""
+    from lm.cluster import broadcast_value
+    from lm.flops import attainable_flops
+
+    if options.model.precision != "fastest":
+        return options
+    models = [replace(options.model, precision=precision) for precision in PRECISIONS]
+    if has_begun:
+        recorded = recorded_settings(run, "train")[0]["model"]["precision"]
+        model = next(model for model in models if model.precision == recorded)
+    else:
+        # The first process chooses, as others of a cluster may measure otherwise.
+        speeds = [broadcast_value(attainable_flops(model)) for model in models]
+        model = models[speeds.index(max(speeds))]
+        listing = ", ".join(
+            f"{model.precision} {speed / 1e9:,.0f}" for model, speed in zip(models, speeds, strict=True)
+        )
+        say(f"computing in {model.precision}; GFLOP/s of one product: {listing}")
+    return replace(options, model=model)
 
 
 def _require_memory(least: float) -> None:

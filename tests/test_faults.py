@@ -19,6 +19,7 @@ import pytest
 
 from corpus.files import verify_folder
 from corpus.text.store import open_documents
+from lm import flops
 from lm.batches import PackedRows
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
@@ -26,7 +27,7 @@ from lm.training import TrainState
 from testbed import edit, report, train
 from testbed.run import trainer
 from testbed.run.model import load_model
-from testbed.run.runs import Run, folder_digest
+from testbed.run.runs import Run, folder_digest, recorded_settings
 from testbed.run.world import load_world
 from tests.runs import (
     RECIPE,
@@ -311,6 +312,22 @@ def test_stages_of_some_minutes_are_one_training(built, trained, tmp_path, capsy
     assert train.main([*at(runs), *RECIPE]) == 0
     assert [line for line in measurements(runs) if line[0] > 3] == measurements(trained)
     jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
+
+
+@pytest.mark.slow
+def test_the_fastest_precision_is_measured_once_and_recorded(built, tmp_path, capsys, monkeypatch):
+    speeds = {"float32": 1e9, "bfloat16": 2e9}
+    monkeypatch.setattr(flops, "attainable_flops", lambda model: speeds[model.precision])
+    monkeypatch.setattr(trainer, "attainable_flops", lambda model: speeds[model.precision])
+    runs = copied(built, tmp_path)
+    stage = [*at(runs), *RECIPE, "--model.precision", "fastest", "--minutes", "1e-9"]
+    assert train.main(stage) == 0
+    assert "computing in bfloat16; GFLOP/s of one product: float32 1, bfloat16 2" in capsys.readouterr().out
+    speeds["float32"] = 3e9
+    assert train.main(stage) == 0
+    assert "computing in" not in capsys.readouterr().out
+    assert recorded_settings(Run(runs, "x"), "train")[0]["model"]["precision"] == "bfloat16"
+    assert latest_checkpoint(checkpoints_of(runs)).name == "00000002"
 
 
 def test_killed_before_it_said_that_it_was_finished(trained, tmp_path):
