@@ -35,8 +35,8 @@ class ModelConfig:
     rope_scaling: tuple[float, float, float, float] | None = None
     """Llama 3's stretching of long wavelengths: factor, low and high frequency factor, original length."""
     precision: Precision = "float32"
-    """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32. The fastest is
-    measured when a training begins (testbed.train only), and recorded."""
+    """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32. Which is
+    fastest is measured when testbed.train begins, and recorded."""
     remat: bool = False
     """Compute each layer again in the backward pass instead of keeping what it needs: slower, less memory."""
     unroll: int = 1

@@ -133,7 +133,7 @@ def _train_alone(run: Run, world: "World", options: TrainSettings, began: float)
 
 
 def _settle_precision(run: Run, options: TrainSettings, has_begun: bool) -> TrainSettings:
-    """Where the fastest precision is asked for: the one in which the training has begun, or else the faster."""
+    """For the fastest precision the one in which the training has begun, or else the faster one here."""
     from lm.cluster import broadcast_value
     from lm.flops import attainable_flops
 
