@@ -18,6 +18,8 @@ def test_a_trial_that_was_done_is_not_done_again(tmp_path, monkeypatch):
             "steps": seed,
             "tokens_per_fact": 2.0,
             "accuracy": 0.9,
+            "labels": {},
+            "steps_to_labels": None,
             "tokens_per_second": 5.0,
         }
 

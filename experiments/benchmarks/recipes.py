@@ -12,8 +12,10 @@ sentences, one choice at a time), `many_trials` (the recipe of `paper-laptop` to
 facts, with steps in proportion, and one choice at a time for 30,000: facts learned per token, per second and
 per parameter; an hour and a half of one core and seed), `deep_trials` (the paper's twelve layers of width 512
 to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a time; about five minutes of
-one core a trial). Trials that a killed command has done are not done again. Expected: 4,000 facts at 95% in
-well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
+one core a trial), `label_trials` (when "true" and "false" begin to be right, by depth and recipe: 3,000
+facts, layers of width 128, half an hour of one core). Trials that a killed command has done are not done
+again. Expected: 4,000 facts at 95% in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in
+under an hour.
 """
 
 import os
@@ -37,8 +39,11 @@ from testbed.run.runs import Run, read_metrics, recorded_settings
 from testbed.run.trainer import seconds_to
 from testbed.run.world import load_world
 
-Stage = Literal["facts", "ablation", "many", "deep"]
+Stage = Literal["facts", "ablation", "many", "deep", "labels"]
 TARGET, TARGET_OF_MANY = 0.95, 0.9
+LABELS = ("truth", "not", "and", "or")
+LABELS_RIGHT = 0.7
+"""Of sentences with "not", at which a model is taken to read labels: whoever always gives one has half."""
 ATOMIC = DocumentConfig(sentences=("atomic",))
 
 
@@ -70,6 +75,10 @@ def build_corpora(settings: Settings) -> None:
         short = replace(preset, runs=settings.scratch, world=world)
         build_corpus(replace(short, run="1,000 deep"))
         build_corpus(replace(short, run="1,000 deep, alone", documents=replace(preset.documents, length=1)))
+    if "labels" in settings.stages:
+        preset = CORPUS["paper-cpu"]
+        world = scale_world(preset.world, 3000)
+        build_corpus(replace(preset, run="3,000", runs=settings.scratch, world=world))
     if "many" in settings.stages:
         _build_corpora_of_many(settings)
     if {"facts", "ablation"}.isdisjoint(settings.stages):
@@ -143,17 +152,17 @@ def deep_trials() -> list[Trial]:
         "atomic sentences first": "",
         "all sentences from the start": "--train.atomic-steps 0",
         "Muon's learning rate 0.02": "--train.learning-rate 0.02",
-        "Adam's learning rate 0.006": "--train.adam-learning-rate 0.006",
+        "Adam's learning rate 0.02": "--train.adam-learning-rate 0.02",
         "scaled by depth": "--train.scale-by-depth",
         "three iterations of Muon": "--train.muon-iterations 3",
         "Muon's learning rate 0.005": "--train.learning-rate 0.005",
-        "Adam's learning rate 0.0015": "--train.adam-learning-rate 0.0015",
+        "Adam's learning rate 0.003": "--train.adam-learning-rate 0.003",
         "16 rows a step": "--train.rows 16 --train.steps 60 --train.atomic-steps 40",
         "documents of one sentence": "",
         "no warm-up": "--train.warmup 0",
         "labels weigh as other words do": "--train.label-weight 1",
         "every sentence as often as any other": "--train.copies 1 1 1 1 1",
-        "bfloat16": "--model.precision bfloat16",
+        "float32": "--model.precision float32",
     }
     small = "--train.rows 8 --train.steps 120 --train.atomic-steps 80 --train.evaluate-every 4".split()
     return [
@@ -164,6 +173,25 @@ def deep_trials() -> list[Trial]:
             "paper-cpu",
             TARGET_OF_MANY,
         )
+        for name, options in changes.items()
+    ]
+
+
+def label_trials() -> list[Trial]:
+    """Layers of width 128 that read 3,000 facts, for 24 steps atomic sentences alone; none stops early."""
+    changes = {
+        "two layers": "--model.layers 2 --model.unroll 2",
+        "four layers": "--model.layers 4 --model.unroll 4",
+        "twelve layers": "",
+        "Adam's learning rate 0.003": "--train.adam-learning-rate 0.003",
+        "scaled by depth": "--train.scale-by-depth",
+        "labels weigh as other words do": "--train.label-weight 1",
+        "every sentence as often as any other": "--train.copies 1 1 1 1 1",
+    }
+    narrow = "--model.hidden 128 --model.mlp 512 --model.heads 2 --model.kv-heads 2 --train.evaluate-every 20"
+    steps = "--train.steps 240 --train.atomic-steps 24 --train.adam-learning-rate 0.02"
+    return [
+        Trial(name, "3,000", (*narrow.split(), *steps.split(), *options.split()), "paper-cpu", 1.0)
         for name, options in changes.items()
     ]
 
@@ -250,6 +278,10 @@ def run_trial(settings: Settings, trial: Trial, seed: int) -> dict[str, Any]:
         "steps": steps,
         "tokens_per_fact": None if steps is None else steps * recipe["rows"] * recipe["row_length"] / facts,
         "accuracy": lines[-1]["accuracy"],
+        "labels": {kind: lines[-1][kind] for kind in LABELS if kind in lines[-1]},
+        "steps_to_labels": next(
+            (line["step"] for line in lines if line.get("not", 0.0) >= LABELS_RIGHT), None
+        ),
         "tokens_per_second": median(line["tokens_per_second"] for line in lines),
     }
 
@@ -260,11 +292,15 @@ def run_trials(settings: Settings, trials: list[Trial]) -> dict[str, Any]:
         trial.name: [_load_or_run_trial(settings, trial, seed) for seed in range(settings.seeds)]
         for trial in trials
     }
-    rows = [(name, *describe_runs(runs)) for name, runs in by_trial.items()]
     print_table(
         f"to {trials[0].until:.0%} of facts, {settings.seeds} seeds",
         ("", "seconds", "steps", "tokens a fact", "last accuracy", "tokens/s"),
-        rows,
+        [(name, *describe_runs(runs)) for name, runs in by_trial.items()],
+    )
+    print_table(
+        f'labels in the end, and steps until {LABELS_RIGHT:.0%} of those of "not" are right',
+        ("", *LABELS, "steps"),
+        [(name, *describe_labels(runs)) for name, runs in by_trial.items()],
     )
     return {
         name: {"options": trial.options, "target": trial.until, "runs": runs}
@@ -285,23 +321,33 @@ def _load_or_run_trial(settings: Settings, trial: Trial, seed: int) -> dict[str,
 
 
 def describe_runs(runs: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Seconds, steps, accuracy and speed of a trial in words; a dash for a run that never got there."""
+    """Seconds, steps, accuracy and speed of a trial in words."""
+    columns = (("seconds", 0), ("steps", 0), ("tokens_per_fact", 0), ("accuracy", 3))
+    words = (_join_runs([run[key] for run in runs], digits) for key, digits in columns)
+    return *words, f"{median(run['tokens_per_second'] for run in runs):,.0f}"
 
-    def format_column(key: str, digits: int) -> str:
-        return " ".join("-" if run[key] is None else f"{run[key]:,.{digits}f}" for run in runs)
 
-    speed = median(run["tokens_per_second"] for run in runs)
-    words = (
-        format_column(*column)
-        for column in (("seconds", 0), ("steps", 0), ("tokens_per_fact", 0), ("accuracy", 3))
-    )
-    return *words, f"{speed:,.0f}"
+def describe_labels(runs: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Right labels of each kind that the corpus has, and steps until a model reads them."""
+    words = (_join_runs([run["labels"].get(kind) for run in runs], 3) for kind in LABELS)
+    return *words, _join_runs([run["steps_to_labels"] for run in runs], 0)
+
+
+def _join_runs(values: list[float | None], digits: int) -> str:
+    """One number a run; a dash for a run that never got there."""
+    return " ".join("-" if value is None else f"{value:,.{digits}f}" for value in values)
 
 
 def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
     build_corpora(settings)
-    trials = {"facts": fact_trials, "ablation": ablation_trials, "many": many_trials, "deep": deep_trials}
+    trials = {
+        "facts": fact_trials,
+        "ablation": ablation_trials,
+        "many": many_trials,
+        "deep": deep_trials,
+        "labels": label_trials,
+    }
     run_benchmark(settings, {stage: partial(run_trials, trials=of()) for stage, of in trials.items()})
 
 
