@@ -131,7 +131,7 @@ def chart_seesaw() -> Chart:
 
 def chart_negation() -> Chart:
     """Belief in a false claim after an edit that says so, denies it, or labels it."""
-    estimates = read_estimates("2026-11-25-negation-2")
+    estimates = read_estimates("2026-11-26-negation")
     wordings = ("S", '"S" is true', '"S" is false', '"not S" is true', '"S" is false, its label only')
     rows = {
         words: {
