@@ -63,6 +63,15 @@ def test_pictures_of_edits_are_xml_whatever_the_names(tmp_path_factory, objects,
     assert widths[:-2] == pytest.approx((np.transpose(p, (2, 1, 0)) * full).ravel(), abs=0.051)
 
 
+def test_claims_are_described_one_by_one(tmp_path):
+    p, q = np.array([[0.8, 0.5], [0.6, 0.4]]), np.array([[0.0, 1.0], [0.9, 0.1]])
+    says = draw_beliefs("t", [BeliefPanel("true", ["A", "not A"], p, q, False)], tmp_path / "edit.svg")
+    assert says == (
+        "t. true: A 0.80 before and 0.60 after, by the agent 0.90, "
+        "not A 0.50 before and 0.40 after, by the agent 0.10"
+    )
+
+
 def inks_of(svg):
     """The colours in which a chart is drawn, and the text in it."""
     root = ElementTree.fromstring(svg)

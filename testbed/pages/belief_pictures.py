@@ -28,12 +28,16 @@ _STYLE = f"""text{{font:13px system-ui,sans-serif;fill:#1f2933}} .quiet{{fill:#5
 
 
 class BeliefPanel(NamedTuple):
-    """A question: its label, the objects shown, and float64[2, objects] of each reader, before and after."""
+    """A question: its label, the objects shown, and float64[2, objects] of each reader, before and after.
+
+    What is shown may also be several claims, each true or false: then `has_one_answer` is False.
+    """
 
     label: str
     objects: Sequence[str]
     lm: np.ndarray
     agent: np.ndarray
+    has_one_answer: bool = True
 
 
 def find_tallest(height: np.ndarray) -> np.ndarray:
@@ -83,6 +87,12 @@ def _describe_panel(panel: BeliefPanel) -> str:
     """What a question's bars say, in words."""
     if not len(panel.objects):
         return f"{panel.label}: nothing is asked"
+    if not panel.has_one_answer:
+        claims = zip(panel.objects, *panel.lm, panel.agent[1], strict=True)
+        return f"{panel.label}: " + ", ".join(
+            f"{name} {before:.2f} before and {after:.2f} after, by the agent {belief:.2f}"
+            for name, before, after, belief in claims
+        )
     answers = []
     for who, p in (("the model", panel.lm), ("the agent", panel.agent)):
         before, after = (panel.objects[int(p[t].argmax())] for t in range(2))

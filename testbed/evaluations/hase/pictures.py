@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from testbed.engine.results import Choices, Results
+from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase import CHILD, REQUEST
-from testbed.evaluations.hase.metrics import rows_of_role
+from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.pages.belief_pictures import (
     CONSEQUENCE,
     EDITED_FACT,
@@ -32,6 +33,10 @@ from testbed.scores.readers import BAYESIAN
 from testbed.scores.summary import ScoredEditor
 
 SEVERAL = 5
+SOMEBODY_ELSE = ("random.r1", "random.r2")
+"""Questions about another subject that the picture of an edit shows."""
+CLAIMS_SHOWN = ("A", "not A", "A and B", "A or B")
+CLAIMS_LABEL = "called true (A: the new fact; B: about somebody else)"
 
 
 def panel_case(results: Results, among: np.ndarray | None = None) -> int:
@@ -55,20 +60,43 @@ def panel_case(results: Results, among: np.ndarray | None = None) -> int:
 
 
 def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
-    """One edit as model and agent see it, before and after; what it shows, in words."""
+    """One edit as model and agent see it, before and after; what it shows, in words.
+
+    Panels as in Hase's Fig. 4: the request, what depends on it, both of somebody else, and the claims.
+    """
     names, relations = world.graph.entities, world.graph.relations
     s, r, o = (int(results.cases[k][case]) for k in ("subject", "relation", "object"))
     facts = np.flatnonzero(world.graph.subject == s)
     children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
     below = relations[children[0]] if children else "another fact"
-    c, panels = results.choices, []
-    for role, label in ((REQUEST, EDITED_FACT + relations[r]), (CHILD, CONSEQUENCE + below)):
+    labels = {REQUEST: EDITED_FACT + relations[r], CHILD: CONSEQUENCE + below}
+    c = results.choices
+    for role in SOMEBODY_ELSE:
+        question = int(rows_of_role(results, role)[case])
+        if question != ABSENT:
+            labels[role] = f"{names[c.subject[question]]} {relations[c.relation[question]]}"
+    panels = []
+    for role, label in labels.items():
         question = int(rows_of_role(results, role)[case])
         places = _tallest_options(c, question)
         objects = [names[o] for o in c.options[question, places]]
         lm, agent = (v[question, :2][:, places] for v in (c.lm, c.agent))
         panels.append(BeliefPanel(label, objects, lm, agent))
-    return draw_beliefs(f"Edit: {names[s]} {relations[r]} = {names[o]}", panels, path)
+    claims = _claims_panel(results, case)
+    return draw_beliefs(
+        f"Edit: {names[s]} {relations[r]} = {names[o]}", [*panels, *([claims] if claims else [])], path
+    )
+
+
+def _claims_panel(results: Results, case: int) -> BeliefPanel | None:
+    """p("true") of the claims about one edit; None where they are not asked."""
+    lm, agent = (
+        claims_by_case(results, values)[case, [LOGIC.index(name) for name in CLAIMS_SHOWN]].T
+        for values in (results.claims.lm[:, :, 0], results.claims.agent[:, :2])
+    )
+    if np.isnan(lm).any():
+        return None
+    return BeliefPanel(CLAIMS_LABEL, CLAIMS_SHOWN, lm, agent, has_one_answer=False)
 
 
 def describe_edit(results: Results, world: World, case: int) -> str:
