@@ -12,8 +12,8 @@ paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, train
 paper-fast  the same corpus and model, trained by Muon in bfloat16 (testbed.train only)
 paper-laptop  the same 100,000 facts, each sentence once in a short document, and two layers of width 128 with
             a token for each name; trains in a quarter of an hour on two cores
-paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 512: 6,000 facts take an hour of
-            one core (experiments.pretrain --fact-count 6000); 100,000 would take nine
+paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 512: 10,000 facts take an hour
+            and a half of one core (experiments.pretrain --fact-count 10000); 100,000 would take fourteen
 """
 
 from dataclasses import replace

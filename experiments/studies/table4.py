@@ -3,7 +3,7 @@
 Commands:
     python -m experiments.table4 --scale slice --path FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.table4 --scale laptop --edits 5000 --minutes 9
-    python -m experiments.table4 --scale paper-cpu --fact-count 6000 --steps 190 --edits 100 --minutes 8
+    python -m experiments.table4 --scale paper-cpu --fact-count 10000 --steps 300 --edits 100 --minutes 8
     python -m experiments.table4 --path WIKIDATA5M --scale paper --edits 5000 --minutes 8      (with a GPU)
 
 `slice` takes 2,000 subjects with about 6,250 facts, the `laptop` model with one token a name, and about
