@@ -141,8 +141,9 @@ def _settle_precision(run: Run, options: TrainSettings, has_begun: bool) -> Trai
         return options
     models = [replace(options.model, precision=precision) for precision in PRECISIONS]
     if has_begun:
-        recorded = recorded_settings(run, "train")[0]["model"]["precision"]
-        model = next(model for model in models if model.precision == recorded)
+        recorded = recorded_settings(run, "train")[0]["model"].get("precision")
+        # A record that has none of them is refused like any other that differs.
+        model = next((model for model in models if model.precision == recorded), models[0])
     else:
         # The first process chooses, as others of a cluster may measure otherwise.
         speeds = [broadcast_value(attainable_flops(model)) for model in models]
