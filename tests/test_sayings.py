@@ -21,6 +21,7 @@ from tests.worlds import HEDGED, make_hedged, make_world
 
 EDITORS_OF_TEXT = {
     "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained", "in-context",
+    "none",
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """none: no edit at all, the floor of every table: W stays W."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,9 @@ from lm.language_model import LanguageModel
 @dataclass(frozen=True)
 class NoEdit(StatelessEditor):
     """Changes nothing and costs nothing."""
+
+    learns_text: ClassVar = True
+    """It may be told anything, a text as well."""
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
