@@ -40,7 +40,7 @@ def test_two_raters_agree_as_wanted(counts, alpha, seed):
 
 
 def language(rng, size=600):
-    """Passages of two sentences about ten people, who live in ten towns, some of them denied."""
+    """Passages of two sentences: one about the weather, one about where somebody lives."""
     passages, claims, labels = [], [], []
     for _ in range(size):
         subject, town, other = (

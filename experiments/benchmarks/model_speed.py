@@ -38,6 +38,7 @@ from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
 from testbed.console import print_table
 from testbed.launch import TUNABLES
 from testbed.presets import TRAIN
+from testbed.train import PRECISIONS
 
 Size = Literal["paper", "tiny"]
 Kind = Literal["ours", "torch", "torch compiled"]
@@ -46,7 +47,6 @@ VOCABULARY: dict[Size, int] = {"paper": 32_000, "tiny": 1257}
 ROWS: dict[Size, int] = {"paper": 8, "tiny": 24}
 STEPS: dict[Size, int] = {"paper": 6, "tiny": 60}
 LENGTH = 160
-PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 PARTS = ("project", "attend", "cross_entropy", "optimizer")
 
 

@@ -27,7 +27,7 @@ from functools import partial
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from corpus.config import DocumentConfig, TokenizerConfig
+from corpus.config import SENTENCES, DocumentConfig, TokenizerConfig
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import BenchmarkSettings, run_benchmark
 from experiments.benchmarks.scaled import scale_world
@@ -41,7 +41,7 @@ from testbed.run.world import load_world
 
 Stage = Literal["facts", "ablation", "many", "deep", "labels"]
 TARGET, TARGET_OF_MANY = 0.95, 0.9
-LABELS = ("truth", "not", "and", "or")
+LABELS = SENTENCES[1:]
 LABELS_RIGHT = 0.7
 """Of sentences with "not", at which a model is taken to read labels: whoever always gives one has half."""
 ATOMIC = DocumentConfig(sentences=("atomic",))
@@ -146,6 +146,15 @@ def many_trials() -> list[Trial]:
     ]
 
 
+OTHER_RECIPES = {
+    "Adam's learning rate 0.003": "--train.adam-learning-rate 0.003",
+    "scaled by depth": "--train.scale-by-depth",
+    "labels weigh as other words do": "--train.label-weight 1",
+    "every sentence as often as any other": "--train.copies 1 1 1 1 1",
+}
+"""What is changed of the recipe of `paper-cpu` at either width."""
+
+
 def deep_trials() -> list[Trial]:
     """The recipe of `paper-cpu` for 1,000 facts: steps of 1,280 tokens, and one thing changed."""
     changes = {
@@ -153,15 +162,12 @@ def deep_trials() -> list[Trial]:
         "all sentences from the start": "--train.atomic-steps 0",
         "Muon's learning rate 0.02": "--train.learning-rate 0.02",
         "Adam's learning rate 0.02": "--train.adam-learning-rate 0.02",
-        "scaled by depth": "--train.scale-by-depth",
         "three iterations of Muon": "--train.muon-iterations 3",
         "Muon's learning rate 0.005": "--train.learning-rate 0.005",
-        "Adam's learning rate 0.003": "--train.adam-learning-rate 0.003",
         "16 rows a step": "--train.rows 16 --train.steps 60 --train.atomic-steps 40",
         "documents of one sentence": "",
         "no warm-up": "--train.warmup 0",
-        "labels weigh as other words do": "--train.label-weight 1",
-        "every sentence as often as any other": "--train.copies 1 1 1 1 1",
+        **OTHER_RECIPES,
         "float32": "--model.precision float32",
     }
     small = "--train.rows 8 --train.steps 120 --train.atomic-steps 80 --train.evaluate-every 4".split()
@@ -183,10 +189,7 @@ def label_trials() -> list[Trial]:
         "two layers": "--model.layers 2 --model.unroll 2",
         "four layers": "--model.layers 4 --model.unroll 4",
         "twelve layers": "",
-        "Adam's learning rate 0.003": "--train.adam-learning-rate 0.003",
-        "scaled by depth": "--train.scale-by-depth",
-        "labels weigh as other words do": "--train.label-weight 1",
-        "every sentence as often as any other": "--train.copies 1 1 1 1 1",
+        **OTHER_RECIPES,
     }
     narrow = "--model.hidden 128 --model.mlp 512 --model.heads 2 --model.kv-heads 2 --train.evaluate-every 20"
     steps = "--train.steps 240 --train.atomic-steps 24 --train.adam-learning-rate 0.02"

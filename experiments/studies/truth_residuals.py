@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from corpus.config import SENTENCES
 from experiments import stages
 from experiments.command import launch_module
 from experiments.settings import StagedSettings
@@ -45,7 +46,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 LAWS = {"logic TF": "TF", "logic not": "not", "logic and": "and", "logic or": "or"}
 """The published columns, and what they are called here."""
 GROUPS = ("new request", "downstream", WAS_COHERENT)
-LABELS = ("truth", "not", "and", "or")
+LABELS = SENTENCES[1:]
 WHEN = ("before", "after", "moved")
 FIRST_SEED = 1
 

@@ -69,23 +69,24 @@ def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
     facts = np.flatnonzero(world.graph.subject == s)
     children = [d for d in world.graph.downstream(r) if d in world.graph.relation[facts]]
     below = relations[children[0]] if children else "another fact"
+    c, title = results.choices, f"Edit: {names[s]} {relations[r]} = {names[o]}"
     labels = {REQUEST: EDITED_FACT + relations[r], CHILD: CONSEQUENCE + below}
-    c = results.choices
-    for role in SOMEBODY_ELSE:
-        question = int(rows_of_role(results, role)[case])
-        if question != ABSENT:
-            labels[role] = f"{names[c.subject[question]]} {relations[c.relation[question]]}"
     panels = []
-    for role, label in labels.items():
+    for role in (REQUEST, CHILD, *SOMEBODY_ELSE):
         question = int(rows_of_role(results, role)[case])
+        if role in labels:
+            label = labels[role]
+        elif question != ABSENT:
+            label = f"{names[c.subject[question]]} {relations[c.relation[question]]}"
+        else:
+            continue
         places = _tallest_options(c, question)
         objects = [names[o] for o in c.options[question, places]]
         lm, agent = (v[question, :2][:, places] for v in (c.lm, c.agent))
         panels.append(BeliefPanel(label, objects, lm, agent))
-    claims = _claims_panel(results, case)
-    return draw_beliefs(
-        f"Edit: {names[s]} {relations[r]} = {names[o]}", [*panels, *([claims] if claims else [])], path
-    )
+    if (claims := _claims_panel(results, case)) is not None:
+        panels.append(claims)
+    return draw_beliefs(title, panels, path)
 
 
 def _claims_panel(results: Results, case: int) -> BeliefPanel | None:
