@@ -9,6 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bayes.request import EditRequest
+from experiments.studies import edit_sequences
 from experiments.studies.edit_sequences import (
     CREDENCE,
     ModelAnswers,
@@ -31,7 +32,7 @@ from experiments.studies.many_edits import (
     method_of,
     metrics_at,
 )
-from lm.editors.interface import CorpusSample, vocabulary_of
+from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of
 from testbed.engine.checks import prepare_editor
 from testbed.run.agents import paper_agent
 from testbed.run.model import load_model
@@ -175,13 +176,44 @@ def test_who_edits_is_an_editor_or_is_refused():
     assert [run.name for run in Settings(worlds=2).world_runs] == ["demo-worlds-1", "demo-worlds-2"]
 
 
+def test_facts_are_asked_in_batches_as_all_at_once(stream_case, monkeypatch):
+    world, facts = stream_case[0], np.arange(len(stream_case[0].graph))
+    agent, before = paper_agent(world), np.zeros(len(facts), int)
+    whole = edit_sequences.best_answers(agent, world, facts, before)
+    monkeypatch.setattr(edit_sequences, "FACTS_AT_ONCE", 7)
+    for together, batch_by_batch in zip(
+        whole, edit_sequences.best_answers(agent, world, facts, before), strict=True
+    ):
+        np.testing.assert_array_equal(batch_by_batch, together)
+
+
+def test_one_world_of_many_facts_takes_no_choice_among_worlds():
+    assert [run.name for run in Settings(scale="laptop").world_runs] == ["pretrain-paper-laptop"]
+    with pytest.raises(ValueError, match="at scale laptop there is one"):
+        Settings(scale="laptop", worlds=2)
+
+
+@pytest.mark.slow
+def test_surprise_is_asked_in_batches_as_all_at_once(trained, monkeypatch):
+    run = Run(trained, "x")
+    world = load_world(run)
+    model, _ = load_model(run, world)
+    graph, truth = world.graph, world.generative.truth
+    triples = [*zip(graph.subject.tolist(), graph.relation.tolist(), truth.tolist(), strict=True)]
+    facts = make_requests(world.tokenizer, triples, np.zeros(len(triples)), np.ones(len(triples)))
+    facts = Request(*(x[:, 0] for x in facts))
+    whole = edit_sequences.truth_nats(model, facts)
+    monkeypatch.setattr(edit_sequences, "FACTS_AT_ONCE", 7)
+    np.testing.assert_allclose(edit_sequences.truth_nats(model, facts), whole, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.slow
 def test_an_editor_follows_a_stream(trained):
     """At a name nothing else moves; a ledger is not what is stored; later training reaches the model."""
     run = Run(trained, "x")
     world, (model, _) = load_world(run), load_model(run, load_world(run))
     stream = draw_stream(world, 3, 0)
-    method = method_of(Run(run.root, "x-0"), "keyed-request", world)
+    method = method_of(Settings(), Run(run.root, "x-0"), "keyed-request", world)
     sample = CorpusSample(np.zeros((1, 4), np.int32), None, vocabulary_of(world.tokenizer))
     state = prepare_editor(method.editor, model, sample)
     ticks = iter(range(100))

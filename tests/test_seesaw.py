@@ -887,7 +887,7 @@ def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not(
 
 def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_group():
     options = seesaw.Settings()
-    made = {cell: seesaw._corpus_settings(options, cell, 0).world.people for cell in seesaw.CELLS}
+    made = {cell: seesaw.model_settings(options, cell, 0)[0].world.people for cell in seesaw.CELLS}
     assert len({*map(str, seesaw.CELLS)}) == len(seesaw.CELLS)
     assert {(cell.shift, cell.frequency) for cell in seesaw.FACTORIAL} == {
         (shift, often) for shift in (True, False) for often in (True, False)
@@ -896,7 +896,7 @@ def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_gr
     assert {people.said for people in made.values()} == {0.0, 1.0}
     assert sum(cell.states_groups for cell in seesaw.CELLS) * options.seeds >= LEAST_WORLDS
     sizes = {
-        seesaw._corpus_settings(options, seesaw.CELLS[0], seed).world.people.sizes
+        seesaw.model_settings(options, seesaw.CELLS[0], seed)[0].world.people.sizes
         for seed in range(options.seeds)
     }
     assert len(sizes) == options.seeds

@@ -34,6 +34,8 @@ SPARED = 5
 """One subject of so many is never edited."""
 LATER_BATCH, LATER_RATE = 64, 1e-3
 """Facts in a step of the training that follows the edits, and the step of its Adam."""
+FACTS_AT_ONCE = 512
+"""Facts that are asked together."""
 
 
 class Stream(NamedTuple):
@@ -132,11 +134,15 @@ def best_answers(
     agent: Agent, world: World, facts: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The agent's answers int[n] about facts, and whether what it answered before is none of its best."""
-    graph = world.graph
-    beliefs = agent.distributions(graph.subject[facts], graph.relation[facts])
-    best, rows = beliefs.argmax(axis=1), np.arange(len(facts))
-    earlier = np.minimum(np.searchsorted(agent.objects, before), len(agent.objects) - 1)
-    return agent.objects[best], beliefs[rows, earlier] < beliefs[rows, best] * (1 - TIE_TOLERANCE)
+    graph, answers, moved = world.graph, [np.zeros(0, int)], [np.zeros(0, bool)]
+    for start in range(0, len(facts), FACTS_AT_ONCE):
+        some = slice(start, start + FACTS_AT_ONCE)
+        beliefs = agent.distributions(graph.subject[facts[some]], graph.relation[facts[some]])
+        best, rows = beliefs.argmax(axis=1), np.arange(len(beliefs))
+        earlier = np.minimum(np.searchsorted(agent.objects, before[some]), len(agent.objects) - 1)
+        answers.append(agent.objects[best])
+        moved.append(beliefs[rows, earlier] < beliefs[rows, best] * (1 - TIE_TOLERANCE))
+    return np.concatenate(answers), np.concatenate(moved)
 
 
 @dataclass(frozen=True)
@@ -185,9 +191,19 @@ def edit_on_top(
     return carried, is_said.all()
 
 
-@jax.jit
-def truth_nats(model: LanguageModel, facts: Request) -> jax.Array:
+def truth_nats(model: LanguageModel, facts: Request) -> np.ndarray:
     """float32[F]: -log p(object and ending | prompt) of F facts, given as one request."""
+    size = len(facts.prompt)
+    # The first ones again at the end, so that all batches have one shape.
+    places = np.arange(-(-size // FACTS_AT_ONCE) * FACTS_AT_ONCE) % size
+    batches = [
+        _batch_nats(model, Request(*(x[some] for x in facts))) for some in places.reshape(-1, FACTS_AT_ONCE)
+    ]
+    return np.concatenate(batches)[:size]
+
+
+@jax.jit
+def _batch_nats(model: LanguageModel, facts: Request) -> jax.Array:
     return answer_nats(model, facts, request_states(model, facts))
 
 
@@ -243,7 +259,7 @@ def follow_editor(
         if n + 1 in marks:
             edited = model.with_delta(carried)
             answers.append(generated_objects(edited, world, every))
-            nats.append(np.asarray(truth_nats(edited, truths)))
+            nats.append(truth_nats(edited, truths))
             stored = [np.asarray(x) for x in numbers_stored(carried)]
             lengths.append(float(np.sqrt(sum(float(np.square(x, dtype=np.float64).sum()) for x in stored))))
             numbers.append(sum(int(np.count_nonzero(x)) for x in stored))
@@ -252,7 +268,7 @@ def follow_editor(
         np.array(says),
         generated_objects(model, world, every),
         np.array(answers),
-        np.asarray(truth_nats(model, truths)),
+        truth_nats(model, truths),
         np.array(nats),
         np.array(lengths),
         np.array(numbers),

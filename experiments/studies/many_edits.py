@@ -1,7 +1,8 @@
 """A thousand edits of one model, and more: what is kept, what follows, what breaks, which switch is needed.
 
-Command:
+Commands:
     python -m experiments.many_edits
+    python -m experiments.many_edits --scale laptop --edits 10000 --editors keyed lora-down
 
 Worlds are those of `experiments.demo_worlds`, whose runs are used where they are there, but for the first, on
 which keyed storage was set. Each editor makes the same requests, which all contradict the truth, on top of
@@ -9,7 +10,8 @@ each other; after 1, 10, 100, ... of them all facts of the world are asked. The 
 those of each subject by themselves, so that what it gives up counts as no forgetting. `memit` stands there
 without and with each of its switches. One subject of five is never edited. Settings are the demo's, but
 `memit` and `rome` read one opening, not eight, and take 10 steps at four times the rate, not 40: a sixteenth
-of the arithmetic.
+of the arithmetic. At the scale `laptop` there is one world, of 100,000 facts, whose model
+`experiments.pretrain --preset paper-laptop` trains.
 """
 
 import hashlib
@@ -19,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,10 +29,11 @@ from bayes.request import EditRequest
 from corpus.arrays import load_arrays, save_arrays
 from corpus.files import staged_file
 from experiments import stages
+from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
-from experiments.studies.demo_worlds import list_model_stages, list_world_runs
+from experiments.studies.demo_worlds import list_world_runs
 from experiments.studies.edit_sequences import (
     AgentAnswers,
     ModelAnswers,
@@ -39,6 +42,7 @@ from experiments.studies.edit_sequences import (
     follow_agent,
     follow_editor,
 )
+from experiments.studies.pretrain import name_run
 from lm.editors.keyed import AT_THE_NAME
 from testbed.console import show_progress
 from testbed.engine.catalogue import default_configurations
@@ -46,7 +50,7 @@ from testbed.engine.checks import prepare_editor
 from testbed.engine.identity import method_identity
 from testbed.engine.methods import Method
 from testbed.engine.tuning import method_named
-from testbed.presets import EDIT
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.protocol import ABSENT, Case
 from testbed.run.agents import paper_agent
 from testbed.run.model import corpus_sample, load_model
@@ -89,6 +93,8 @@ _DROP = 1.92
 class Settings(StagedSettings):
     """How many worlds, edits and editors."""
 
+    scale: Literal["demo", "laptop"] = "demo"
+    """demo: worlds of the demo's kind; laptop: one of 100,000 facts."""
     worlds: int = 3
     """Worlds, of seeds 1, 2, ..."""
     first: int = 1
@@ -104,11 +110,20 @@ class Settings(StagedSettings):
         super().__post_init__()
         if unknown := set(self.editors) - set(EDITORS):
             raise ValueError(f"{', '.join(sorted(unknown))}: not among {'; '.join(EDITORS)}")
+        if self.scale == "laptop" and (self.worlds, self.first) != (Settings.worlds, Settings.first):
+            raise ValueError("worlds and first choose among the demo's worlds; at scale laptop there is one")
 
     @property
     def world_runs(self) -> list[Run]:
         """A run for each world."""
+        if self.scale == "laptop":
+            return [Run(self.runs, name_run(self.preset, PAPER_FACTS))]
         return list_world_runs(self.runs, self.first + self.worlds)[self.first :]
+
+    @property
+    def preset(self) -> str:
+        """Of corpus, model and edits."""
+        return {"demo": "tiny", "laptop": "paper-laptop"}[self.scale]
 
     @property
     def marks(self) -> list[int]:
@@ -124,8 +139,10 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Models, then the agent's answers, and each editor's, a world after another."""
-    every = list_world_runs(options.runs, options.first + options.worlds)
-    yield from [*list_model_stages(every, clock)][2 * options.first :]
+    for run in options.world_runs:
+        where = stages.settings_of_run(run, world_seed(run))
+        recipe = replace(TRAIN[options.preset], **where)
+        yield from stages.model_stages(replace(CORPUS[options.preset], **where), recipe, clock)
     for run in options.world_runs:
         yield f"the agent, {run.name}", partial(file_agent, options, run)
         for name in options.editors:
@@ -133,14 +150,17 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
 
 
 def world_seed(run: Run) -> int:
-    """The seed that stands in the name of a run."""
-    return int(run.name.rpartition("-")[2])
+    """The seed that a run's name ends in; 0 where it ends in none."""
+    ending = run.name.rpartition("-")[2]
+    return int(ending) if ending.isdigit() else 0
 
 
-def method_of(run: Run, name: str, world: World) -> Method:
+def method_of(options: Settings, run: Run, name: str, world: World) -> Method:
     """One of EDITORS."""
     editor, changes = EDITORS[name]
-    settings = replace(EDIT["tiny"], editors=(editor,), **stages.settings_of_run(run, world_seed(run)))
+    settings = replace(
+        EDIT[options.preset], editors=(editor,), **stages.settings_of_run(run, world_seed(run))
+    )
     config: Any = settings.configs.get(editor, default_configurations().get(editor))
     if changes:
         settings = replace(settings, configs={**settings.configs, editor: replace(config, **changes)})
@@ -169,7 +189,7 @@ def file_agent(options: Settings, run: Run) -> None:
 def file_editor(options: Settings, run: Run, name: str) -> None:
     """What an editor made of the requests, where it is not there yet."""
     world = load_world(run)
-    method = method_of(run, name, world)
+    method = method_of(options, run, name, world)
     path = file_of(options, run, name, method_identity(method))
     if path.exists():
         return
@@ -209,7 +229,7 @@ def read_world_answers(options: Settings, run: Run, name: str) -> WorldAnswers:
     world = load_world(run)
     stream = draw_stream(world, options.edits, world_seed(run))
     agent = load_arrays(AgentAnswers, file_of(options, run, "agent, each subject"))
-    identity = method_identity(method_of(run, name, world))
+    identity = method_identity(method_of(options, run, name, world))
     return WorldAnswers(
         world, stream, agent, load_arrays(ModelAnswers, file_of(options, run, name, identity))
     )
@@ -380,7 +400,8 @@ def record_study(options: Settings) -> Path:
         Table("half-lives", "Half-lives in edits, and what is stored", heads, life_rows),
     ]
     pages = {"many-edits.md": stages.show_tables(tables)}
-    return options.record(options.world_runs[0], pages, ("editor", "mark"), found=figures)
+    title = "many-edits" + f"-{options.scale}" * (options.scale != "demo")
+    return options.record(options.world_runs[0], pages, ("editor", "mark"), title, found=figures)
 
 
 def number_or_none(x: float) -> float | None:

@@ -38,6 +38,7 @@ from testbed.evaluations.seesaw.regression import (
 from testbed.pages.charts import draw_lines
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
+from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import CaseConfig, EditSettings
@@ -113,12 +114,8 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     for seed, cell in product(range(options.seeds), CELLS):
         run = run_of(options, cell, seed)
         where = stages.settings_of_run(run, seed)
-        recipe = replace(TRAIN[NAME].train, steps=options.steps, checkpoint_every=options.steps // 4 or 1)
-        yield from stages.model_stages(
-            replace(_corpus_settings(options, cell, seed), **where),
-            replace(TRAIN[NAME], train=recipe, **where),
-            clock,
-        )
+        corpus, recipe = model_settings(options, cell, seed)
+        yield from stages.model_stages(replace(corpus, **where), replace(recipe, **where), clock)
         yield from stages.edit_stages(_edit_settings(options, run, seed))
     for cell in CELLS:
         yield stages.report_stage(runs_of(options, cell))
@@ -134,8 +131,9 @@ def runs_of(options: Settings, cell: WorldKind) -> list[Run]:
     return [run_of(options, cell, seed) for seed in range(options.seeds)]
 
 
-def _corpus_settings(options: Settings, cell: WorldKind, seed: int) -> Any:
-    preset = CORPUS[NAME]
+def model_settings(options: Settings, cell: WorldKind, seed: int) -> tuple[CorpusSettings, TrainSettings]:
+    """Corpus and training of one world, without its run."""
+    preset, training = CORPUS[NAME], TRAIN[NAME]
     each = options.people // sum(SHARES)
     sizes = generator(seed, "sizes of groups").permutation([each * share for share in SHARES])
     people = PeopleWorld(
@@ -147,7 +145,8 @@ def _corpus_settings(options: Settings, cell: WorldKind, seed: int) -> Any:
     )
     world = replace(preset.world, subjects=options.people, people=people)
     exact = preset.exact if cell.states_groups else replace(preset.exact, rows="given")
-    return replace(preset, world=world, exact=exact)
+    steps = replace(training.train, steps=options.steps, checkpoint_every=options.steps // 4 or 1)
+    return replace(preset, world=world, exact=exact), replace(training, train=steps)
 
 
 def _edit_settings(options: Settings, run: Run, seed: int) -> Iterator[EditSettings]:
