@@ -68,6 +68,7 @@ AT_NAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "keyed, 40 steps": ("keyed", {"fit": replace(AT_THE_NAME, steps=40)}),
     "keyed, two layers": ("keyed", {"fit": TWO_LAYERS}),
     "keyed, two layers, 40 steps": ("keyed", {"fit": replace(TWO_LAYERS, steps=40)}),
+    "keyed, logic": ("keyed", {"logic": True}),
     "keyed, told dependences": ("keyed-told", {}),
     "keyed, half of the gold": ("keyed-oracle", {}),
     "keyed, tuned counting": ("keyed-counting", BEST_THRESHOLDS),
