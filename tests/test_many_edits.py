@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from bayes.request import EditRequest
 from experiments.studies import edit_sequences
+from experiments.studies.batch_tuning import BatchTuning, follow_tuning
 from experiments.studies.edit_sequences import (
     CREDENCE,
     ModelAnswers,
@@ -17,6 +19,8 @@ from experiments.studies.edit_sequences import (
     draw_stream,
     follow_agent,
     follow_editor,
+    make_single_requests,
+    train_facts,
 )
 from experiments.studies.many_edits import (
     AT_ONCE,
@@ -189,8 +193,11 @@ def test_facts_are_asked_in_batches_as_all_at_once(stream_case, monkeypatch):
 
 def test_one_world_of_many_facts_takes_no_choice_among_worlds():
     assert [run.name for run in Settings(scale="laptop").world_runs] == ["pretrain-paper-laptop"]
-    with pytest.raises(ValueError, match="at scale laptop there is one"):
+    with pytest.raises(ValueError, match="there is one world"):
         Settings(scale="laptop", worlds=2)
+    assert [run.name for run in Settings(development=True).world_runs] == ["demo-worlds-0"]
+    with pytest.raises(ValueError, match="for development"):
+        Settings(development=True, first=2)
 
 
 @pytest.mark.slow
@@ -227,6 +234,36 @@ def test_an_editor_follows_a_stream(trained):
     np.testing.assert_allclose(found.nats[-1][~edited], found.nats_before[~edited])
     assert found.numbers[-1] == model.config.hidden * len(np.unique(world.graph.subject[stream.facts]))
     assert found.lengths[0] < found.lengths[1]
+
+
+@pytest.mark.slow
+def test_tuning_in_batches_trains_what_it_names_on_the_latest_requests(trained):
+    run = Run(trained, "x")
+    world, (model, _) = load_world(run), load_model(run, load_world(run))
+    stream = draw_stream(world, 6, 0)
+    requests = make_single_requests(world, stream.facts, stream.objects)
+    config = BatchTuning(0.01, epochs=20, batch=4)
+    tuned = train_facts(model, requests, config.draw_batches(6, 0), config.rate, config.trained_part)
+    down, before = tuned.params["layers"]["mlp"]["down"], model.params["layers"]["mlp"]["down"]
+    for new, old in zip(jax.tree.leaves(down), jax.tree.leaves(before), strict=True):
+        assert (new[0] != old[0]).any()
+        np.testing.assert_array_equal(new[1:], old[1:])
+    np.testing.assert_array_equal(tuned.params["embedding"], model.params["embedding"])
+    found = follow_tuning(config, model, world, stream, [1, 6], 0, 2)
+    latest = stream.latest(6)
+    np.testing.assert_array_equal(
+        found.says[latest], (found.answers[-1][stream.facts] == stream.objects)[latest]
+    )
+    assert found.numbers[-1] <= jax.tree.leaves(before)[0][0].size
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(1, 4))
+def test_every_epoch_reads_every_request(count, batch, epochs):
+    batches = [*BatchTuning(0.1, epochs=epochs, batch=batch).draw_batches(count, 0)]
+    assert {len(one) for one in batches} == {batch}
+    size = -(-count // batch)
+    for epoch in range(epochs):
+        assert set(np.concatenate(batches[epoch * size : (epoch + 1) * size]).tolist()) == set(range(count))
 
 
 def test_switches_are_those_of_memit():

@@ -7,7 +7,7 @@ is asked after that subject's edits alone, and after all. All together rule its 
 as much as brings it to the credence; so the first is the standard, and the second is shown.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -191,6 +191,16 @@ def edit_on_top(
     return carried, is_said.all()
 
 
+def make_single_requests(world: World, facts: np.ndarray, objects: np.ndarray) -> Request:
+    """int[n] facts (indices) and what is said of each, as one request of n facts."""
+    graph, size = world.graph, len(facts)
+    triples = [
+        *zip(graph.subject[facts].tolist(), graph.relation[facts].tolist(), objects.tolist(), strict=True)
+    ]
+    stacked = make_requests(world.tokenizer, triples, np.zeros(size), np.full(size, CREDENCE))
+    return Request(*(x[:, 0] for x in stacked))
+
+
 def truth_nats(model: LanguageModel, facts: Request) -> np.ndarray:
     """float32[F]: -log p(object and ending | prompt) of F facts, given as one request."""
     size = len(facts.prompt)
@@ -230,17 +240,12 @@ def follow_editor(
     """
     graph, truth = world.graph, world.generative.truth
     every, size = np.arange(len(graph)), len(stream.facts)
-    true_facts = [(int(graph.subject[f]), int(graph.relation[f]), int(truth[f])) for f in every]
-    triples = [
-        (*true_facts[f][:2], o) for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)
-    ]
-    requests = make_requests(world.tokenizer, triples, np.zeros(size), np.full(size, CREDENCE))
-    truths = make_requests(world.tokenizer, true_facts, np.zeros(len(true_facts)), np.ones(len(true_facts)))
-    truths = Request(*(x[:, 0] for x in truths))
+    requests = make_single_requests(world, stream.facts, stream.objects)
+    truths = make_single_requests(world, every, truth)
     root = jax.random.key(integer(seed, "many edits"))
 
     def request_at(n: int) -> Request:
-        return Request(*(x[n] for x in requests))
+        return Request(*(x[n : n + 1] for x in requests))
 
     shapes = edit_once.eval_shape(editor, model, state, request_at(0), root)[0]
     flops = count_flops(
@@ -288,7 +293,12 @@ def numbers_stored(carried: Delta) -> list[Any]:
 
 
 def train_later(
-    model: LanguageModel, carried: Delta, truths: Request, among: np.ndarray, seed: int, steps: int
+    model: LanguageModel,
+    carried: Delta | None,
+    truths: Request,
+    among: np.ndarray,
+    seed: int,
+    steps: int,
 ) -> LanguageModel:
     """The model after some steps on facts, with what is carried in place but not learned.
 
@@ -296,18 +306,38 @@ def train_later(
         truths: all facts as one request.
         among: int, which of them are learned.
     """
-    rng, rule = generator(seed, "later training"), optax.adam(LATER_RATE)
+    rng = generator(seed, "later training")
+    batches = (rng.choice(among, LATER_BATCH) for _ in range(steps))
+    return train_facts(model, truths, batches, LATER_RATE, carried=carried)
+
+
+def train_facts(
+    model: LanguageModel,
+    facts: Request,
+    batches: Iterable[np.ndarray],
+    rate: float,
+    trained_part: Callable[[Any], Any] = lambda gradient: gradient,
+    carried: Delta | None = None,
+) -> LanguageModel:
+    """The model after a step of Adam on each batch of facts.
+
+    Args:
+        facts: all of them as one request.
+        batches: int[B] each, which of them.
+        trained_part: of gradients like the model's parameters, those of what is to be trained, others 0.
+        carried: an edit that is in place and is not learned.
+    """
+    rule = optax.adam(rate)
 
     @jax.jit
     def step(params: Any, moments: Any, batch: Request) -> tuple[Any, Any]:
         def loss(params: Any) -> jax.Array:
             return request_loss(LanguageModel(model.config, params).with_delta(carried), batch)
 
-        update, moments = rule.update(jax.grad(loss)(params), moments, params)
+        update, moments = rule.update(trained_part(jax.grad(loss)(params)), moments, params)
         return optax.apply_updates(params, update), moments
 
     params, moments = model.params, rule.init(model.params)
-    for _ in range(steps):
-        batch = rng.choice(among, LATER_BATCH)
-        params, moments = step(params, moments, Request(*(x[batch] for x in truths)))
+    for batch in batches:
+        params, moments = step(params, moments, Request(*(x[batch] for x in facts)))
     return LanguageModel(model.config, params)

@@ -8,17 +8,17 @@ Worlds are those of `experiments.demo_worlds`, whose runs are used where they ar
 which keyed storage was set. Each editor makes the same requests, which all contradict the truth, on top of
 each other; after 1, 10, 100, ... of them all facts of the world are asked. The agent makes the same edits,
 those of each subject by themselves, so that what it gives up counts as no forgetting. `memit` stands there
-without and with each of its switches. One subject of five is never edited. Settings are the demo's, but
-`memit` and `rome` read one opening, not eight, and take 10 steps at four times the rate, not 40: a sixteenth
-of the arithmetic. At the scale `laptop` there is one world, of 100,000 facts, whose model
-`experiments.pretrain --preset paper-laptop` trains.
+without and with each of its switches, and plain fine-tuning reads all requests together, in mini-batches. One
+subject of five is never edited. Settings are the demo's, but `memit` and `rome` read one opening, not eight,
+and take 10 steps at four times the rate, not 40: a sixteenth of the arithmetic. At the scale `laptop` there
+is one world, of 100,000 facts, whose model `experiments.pretrain --preset paper-laptop` trains.
 """
 
 import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -33,6 +33,7 @@ from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
+from experiments.studies.batch_tuning import BatchTuning, follow_tuning
 from experiments.studies.demo_worlds import list_world_runs
 from experiments.studies.edit_sequences import (
     AgentAnswers,
@@ -74,6 +75,13 @@ EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "memit, all": ("memit", LOCATE | dict.fromkeys(SWITCHES, True)),
 }
 """Who edits: the editor, and how its settings differ from the demo's."""
+TUNINGS: Mapping[str, BatchTuning] = {
+    **{f"mini-batches, {rate:g}": BatchTuning(rate=rate) for rate in (1e-3, 3e-3, 1e-2)},
+    **{
+        f"mini-batches, all, {rate:g}": BatchTuning(down_only=False, rate=rate) for rate in (3e-4, 1e-3, 3e-3)
+    },
+}
+"""Plain fine-tuning on all requests together, by its rate."""
 SUPPORTED = 2
 AT_ONCE, LATEST = "at once", "latest kept"
 FOLLOWS, CHANGED = "followed", "falsely changed"
@@ -99,6 +107,8 @@ class Settings(StagedSettings):
     """Worlds, of seeds 1, 2, ..."""
     first: int = 1
     """The first of them."""
+    development: bool = False
+    """Only the world of seed 0, on which settings are chosen."""
     edits: int = 1000
     """Requests, on top of each other."""
     later: int = 100
@@ -108,16 +118,23 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if unknown := set(self.editors) - set(EDITORS):
-            raise ValueError(f"{', '.join(sorted(unknown))}: not among {'; '.join(EDITORS)}")
-        if self.scale == "laptop" and (self.worlds, self.first) != (Settings.worlds, Settings.first):
-            raise ValueError("worlds and first choose among the demo's worlds; at scale laptop there is one")
+        every = (*EDITORS, *TUNINGS)
+        if unknown := set(self.editors) - set(every):
+            raise ValueError(f"{', '.join(sorted(unknown))}: not among {'; '.join(every)}")
+        chosen = (self.worlds, self.first) != (Settings.worlds, Settings.first)
+        if chosen + self.development + (self.scale == "laptop") > 1:
+            raise ValueError(
+                "worlds and first choose among the demo's worlds for reports; for development, and at scale "
+                "laptop, there is one world"
+            )
 
     @property
     def world_runs(self) -> list[Run]:
         """A run for each world."""
         if self.scale == "laptop":
             return [Run(self.runs, name_run(self.preset, PAPER_FACTS))]
+        if self.development:
+            return list_world_runs(self.runs, 1)
         return list_world_runs(self.runs, self.first + self.worlds)[self.first :]
 
     @property
@@ -175,6 +192,13 @@ def file_of(options: Settings, run: Run, what: str, identity: Any = None) -> Pat
     return run.folder / "many-edits" / f"{what.replace(', ', '-')}-{options.edits}-{digest[:8]}.npz"
 
 
+def file_of_editor(options: Settings, run: Run, name: str, world: World) -> Path:
+    """Where what an editor made of the requests lies."""
+    if name in TUNINGS:
+        return file_of(options, run, name, asdict(TUNINGS[name]))
+    return file_of(options, run, name, method_identity(method_of(options, run, name, world)))
+
+
 def file_agent(options: Settings, run: Run) -> None:
     """The agent's answers, where they are not there yet."""
     path = file_of(options, run, "agent, each subject")
@@ -189,19 +213,24 @@ def file_agent(options: Settings, run: Run) -> None:
 def file_editor(options: Settings, run: Run, name: str) -> None:
     """What an editor made of the requests, where it is not there yet."""
     world = load_world(run)
-    method = method_of(options, run, name, world)
-    path = file_of(options, run, name, method_identity(method))
+    path = file_of_editor(options, run, name, world)
     if path.exists():
         return
     seed = world_seed(run)
     stream = draw_stream(world, options.edits, seed)
     model, _ = load_model(run, world)
-    state = prepare_editor(method.editor, model, corpus_sample(run, world, cases_of(world, stream), seed))
     with show_progress(name, options.edits) as advance:
-        answers = follow_editor(
-            method.editor, model, world, state, stream, options.marks, seed, options.later,
-            time.perf_counter, advance,
-        )  # fmt: skip
+        if name in TUNINGS:
+            answers = follow_tuning(
+                TUNINGS[name], model, world, stream, options.marks, seed, options.later, advance
+            )
+        else:
+            editor = method_of(options, run, name, world).editor
+            state = prepare_editor(editor, model, corpus_sample(run, world, cases_of(world, stream), seed))
+            answers = follow_editor(
+                editor, model, world, state, stream, options.marks, seed, options.later,
+                time.perf_counter, advance,
+            )  # fmt: skip
     with staged_file(path) as aside, aside.open("wb") as file:
         save_arrays(answers, file)
 
@@ -229,10 +258,8 @@ def read_world_answers(options: Settings, run: Run, name: str) -> WorldAnswers:
     world = load_world(run)
     stream = draw_stream(world, options.edits, world_seed(run))
     agent = load_arrays(AgentAnswers, file_of(options, run, "agent, each subject"))
-    identity = method_identity(method_of(options, run, name, world))
-    return WorldAnswers(
-        world, stream, agent, load_arrays(ModelAnswers, file_of(options, run, name, identity))
-    )
+    model = load_arrays(ModelAnswers, file_of_editor(options, run, name, world))
+    return WorldAnswers(world, stream, agent, model)
 
 
 def metrics_at(one: WorldAnswers, mark: int, number: int) -> dict[str, Metric]:
