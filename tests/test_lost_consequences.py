@@ -17,7 +17,7 @@ def test_the_worlds_of_structures_are_theirs(worlds):
     names = ("published, three tokens", "fact, base")
     groups = lost_consequences.Settings(worlds=worlds, structures=names).groups
     of = structures.Settings(worlds=worlds)
-    assert groups == {name: [of.world(name)] for name in names}
+    assert groups == {name: of.worlds_of(name) for name in names}
     kinds = lost_consequences.Settings(worlds=worlds, kinds=("fact",)).groups
     assert all(
         world.kind == "fact" and world in revision.LISTS[worlds] for of in kinds.values() for world in of

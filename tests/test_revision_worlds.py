@@ -1,5 +1,6 @@
 """Worlds for development and for reports, and the experiment that edits the latter."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +170,12 @@ def test_edits_of_structures_may_all_change_something(changing):
     edits = structures.Settings(changing=changing, editors=("keyed",)).edits
     assert edits.changing is changing
     assert revision.edit_settings(edits, TINY[0], "keyed").chosen_evaluation.changing is changing
+
+
+def test_a_structure_has_further_worlds():
+    first, second = structures.draw_worlds("fact, base", "report", 2)
+    assert [first] == structures.Settings().worlds_of("fact, base")
+    assert second == replace(first, seed=first.seed + len(structures.STRUCTURES))
 
 
 def test_a_bar_is_cleared_by_numbers_alone():

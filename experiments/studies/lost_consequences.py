@@ -78,8 +78,7 @@ class Settings(StudySettings):
     def groups(self) -> dict[str, list[RevisionWorld]]:
         """The worlds: by kind, or those of each structure."""
         if self.structures:
-            of = structures.Settings(worlds=self.worlds, structures=self.structures)
-            return {name: [of.world(name)] for name in self.structures}
+            return {name: structures.draw_worlds(name, self.worlds, 1) for name in self.structures}
         among = LISTS[self.worlds]
         return {KINDS[kind]: [world for world in among if world.kind == kind] for kind in self.kinds}
 

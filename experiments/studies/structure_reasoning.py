@@ -37,13 +37,7 @@ from experiments.record import write_record
 from experiments.settings import StudySettings
 from experiments.studies import revision
 from experiments.studies.revision_worlds import RevisionWorld, build_run
-from experiments.studies.structures import (
-    FIRST_SEED,
-    SELF,
-    STRUCTURES,
-    find_structure,
-    structure_world,
-)
+from experiments.studies.structures import SELF, STRUCTURES, draw_worlds
 from lm.editors.count_based import CountConfig
 from lm.editors.count_based.method import PeerCounts, count_peers
 from lm.editors.interface import vocabulary_of
@@ -388,21 +382,20 @@ def run_study(settings: Settings) -> None:
     prepare_jax()
     tallies: dict[str, dict[str, Tally]] = {}
     movements = []
-    structures = [find_structure(name) for name in settings.structures]
-    first = Run(settings.runs, structure_world(*structures[0], FIRST_SEED[settings.worlds]).name)
-    with show_progress("worlds", settings.draws * len(structures)) as advance:
-        for kind, factor in structures:
-            of_structure = tallies.setdefault(f"{kind}, {factor}", {})
-            for draw in range(settings.draws):
-                world = structure_world(kind, factor, FIRST_SEED[settings.worlds] + draw * len(STRUCTURES))
+    worlds = {name: draw_worlds(name, settings.worlds, settings.draws) for name in settings.structures}
+    first = Run(settings.runs, worlds[settings.structures[0]][0].name)
+    with show_progress("worlds", settings.draws * len(worlds)) as advance:
+        for name, of_name in worlds.items():
+            of_structure = tallies.setdefault(name, {})
+            for world in of_name:
                 reading = read_corpus(build_run(world, settings.runs), world, settings.cases)
-                mind = open_mind(reading, tell_editor(settings, kind, reading.world.graph))
+                mind = open_mind(reading, tell_editor(settings, world.kind, reading.world.graph))
                 contexts, credence = locate_requests(reading, mind), reading.cases[0].credence
                 own = revise_by_bayes(reading, mind, contexts, credence)
                 counted = tally_counting(reading, revise_by_counting(reading, mind, contexts))
                 by_name = {SELF: tally_revision(reading, own)} | {t.name: x for t, x in counted.items()}
-                for name, tally in by_name.items():
-                    of_structure[name] = of_structure.get(name, Tally()).plus(tally)
+                for editor, tally in by_name.items():
+                    of_structure[editor] = of_structure.get(editor, Tally()).plus(tally)
                 movements.append(find_movement(reading, own))
                 jax.clear_caches()
                 advance(1)

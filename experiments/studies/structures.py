@@ -6,6 +6,7 @@ Commands:
     python -m experiments.structures --structures 'published, three causes' 'fact, five levels'
     python -m experiments.structures --editors keyed 'keyed, tuned counting'
     python -m experiments.structures --structures 'fact, base' --editors keyed --changing
+    python -m experiments.structures --structures 'fact, everything' --draws 3 --changing
 
 The factors: how many levels a chain has; how many causes an effect has; how much commoner common objects are;
 how many words names have, which share them; how many relations there are; which sentences with labels are
@@ -20,8 +21,9 @@ Of an effect of several causes the agents know one, the first; a request is abou
 follows: of consequences that must change, where two subjects or more have the new object, the share that is
 the agent's; false: of the subject's other answers that must stay, the share that changes; skill: of the whole
 edit. Bar: the first editor follows as much as the last, tuned counting, less .05, and .6 at least, changes
-less falsely and has more skill; otherwise what falls short is named, as is what has no number. A world takes
-three to six minutes of one core, three or four times as long with names of several words.
+less falsely and has more skill; otherwise what falls short is named, as is what has no number. A second table
+has what the first editor follows less what the last does, on the same cases. A world takes three to six
+minutes of one core, three or four times as long with names of several words.
 Writes experiments/records/<date>-structures.
 """
 
@@ -33,6 +35,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
@@ -47,7 +50,7 @@ from testbed.run.runs import Run
 from testbed.scores.gather import EditorResults
 from testbed.scores.metric import Metric, sum_by_case
 from testbed.scores.readers import has_to_change
-from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.statistics import Comparison, Estimate, compare_metrics, estimate_metrics
 from testbed.scores.summary import measure_readers
 from testbed.scores.tables import Cell, Table
 
@@ -110,6 +113,12 @@ def find_structure(name: str) -> tuple[str, str]:
     return kind, factor
 
 
+def draw_worlds(name: str, among: Literal["development", "report"], draws: int) -> list[RevisionWorld]:
+    """So many worlds of a structure, by its name in tables; no two structures share a seed."""
+    seeds = [FIRST_SEED[among] + draw * len(STRUCTURES) for draw in range(draws)]
+    return [structure_world(*find_structure(name), seed) for seed in seeds]
+
+
 @dataclass(frozen=True)
 class Settings(StagedSettings):
     """Which structures, and who edits."""
@@ -120,6 +129,8 @@ class Settings(StagedSettings):
     """Kind of world and factor."""
     editors: tuple[str, ...] = (SELF, revision.COUNTING, revision.TUNED_COUNTING)
     """By the names of `experiments.revision`; the first is held to the bar of the last."""
+    draws: int = 1
+    """Worlds of each structure."""
     cases: int = 60
     """Edits by each editor in each world."""
     changing: bool = False
@@ -133,9 +144,9 @@ class Settings(StagedSettings):
         if not self.editors or set(self.editors) - set(revision.VARIANTS):
             raise ValueError(f"editors must be some of {', '.join(revision.VARIANTS)}")
 
-    def world(self, name: str) -> RevisionWorld:
-        """The world of a structure."""
-        return structure_world(*find_structure(name), FIRST_SEED[self.worlds])
+    def worlds_of(self, name: str) -> list[RevisionWorld]:
+        """The worlds of a structure."""
+        return draw_worlds(name, self.worlds, self.draws)
 
     @property
     def edits(self) -> revision.Settings:
@@ -153,11 +164,12 @@ def run_study(settings: Settings) -> None:
 def study_stages(settings: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
     """The models, and after each its edits."""
     for name in settings.structures:
-        world = settings.world(name)
-        yield f"model of {name}", partial(prepare_run, world, settings.runs)
-        for editor in settings.editors:
-            options = revision.edit_settings(settings.edits, world, editor)
-            yield f"edit {name} by {editor}", partial(edit, options)
+        for world in settings.worlds_of(name):
+            about = name if settings.draws == 1 else world.name
+            yield f"model of {about}", partial(prepare_run, world, settings.runs)
+            for editor in settings.editors:
+                options = revision.edit_settings(settings.edits, world, editor)
+                yield f"edit {about} by {editor}", partial(edit, options)
 
 
 def false_changes(results: Results) -> Metric:
@@ -169,13 +181,22 @@ def false_changes(results: Results) -> Metric:
 
 
 def estimate_editor(edits: EditorResults) -> dict[str, Estimate]:
-    """What is reported of one editor in one world."""
+    """What is reported of one editor in the worlds of one structure."""
     results = edits.results
     values = measure_readers(edits.evaluation, results, edits.name)[edits.name]
     levels, everything = cluster_levels(results), np.ones(len(results), bool)
     shared = estimate_metrics({FOLLOWS: values[FOLLOWS]}, levels, results.cases["support_new"] >= 2)
     of_all = {FALSE: false_changes(results), SKILL: values[SKILL], DAMAGE: values[DAMAGE]}
     return shared | estimate_metrics(of_all, levels, everything)
+
+
+def compare_editors(first: EditorResults, last: EditorResults) -> Comparison:
+    """What the first follows less what the last does, on the same cases of two supporters or more."""
+    results = first.results
+    one, other = (measure_readers(of.evaluation, of.results, of.name)[of.name] for of in (first, last))
+    rng = generator(0, "structures")
+    among = results.cases["support_new"] >= 2
+    return compare_metrics(one[FOLLOWS], other[FOLLOWS], cluster_levels(results), among, rng)
 
 
 def find_shortfalls(own: dict[str, Estimate], rival: dict[str, Estimate]) -> str:
@@ -191,9 +212,13 @@ def find_shortfalls(own: dict[str, Estimate], rival: dict[str, Estimate]) -> str
 def record_study(settings: Settings) -> Path:
     """The table, and the figures behind it."""
     found: dict[str, dict[str, dict[str, Estimate]]] = {}
+    differences: dict[str, Comparison] = {}
     for name in settings.structures:
-        editors = revision.gather_edits(settings.edits, settings.world(name))
+        worlds = settings.worlds_of(name)
+        editors = stages.pool_worlds([revision.gather_edits(settings.edits, world) for world in worlds])
         found[name] = {one.name: estimate_editor(one) for one in editors}
+        if len(editors) > 1:
+            differences[name] = compare_editors(editors[0], editors[-1])
     metrics = (FOLLOWS, FALSE, SKILL, DAMAGE)
     rows: list[list[Cell]] = [
         [name, of[settings.editors[0]][FOLLOWS].cases, *(of[e][m] for m in metrics for e in settings.editors)]
@@ -204,14 +229,22 @@ def record_study(settings: Settings) -> Path:
         columns.append("bar")
         for row, of in zip(rows, found.values(), strict=True):
             row.append(find_shortfalls(of[settings.editors[0]], of[settings.editors[-1]]))
-    table = Table("structures", f"Followed, {BOTH}, and changed falsely, by structure", columns, rows)
+    tables = [Table("structures", f"Followed, {BOTH}, and changed falsely, by structure", columns, rows)]
+    if differences:
+        title = f"Followed, {BOTH}: {settings.editors[0]} less {settings.editors[-1]}"
+        compared: list[list[Cell]] = [[name, one.cases, one] for name, one in differences.items()]
+        tables.append(Table("differences", title, ["world", "must change", FOLLOWS], compared))
+    figures: dict[str, dict[str, Any]] = {
+        name: {editor: {m: estimate_as_list(e) for m, e in row.items()} for editor, row in of.items()}
+        for name, of in found.items()
+    }
+    for name, one in differences.items():
+        estimate = Estimate(one.difference, one.low, one.high, one.cases)
+        figures[name]["difference"] = estimate_as_list(estimate)
     return settings.record(
-        Run(settings.runs, settings.world(settings.structures[0]).name),
-        {"structures.md": stages.show_tables([table])},
-        found={
-            name: {editor: {m: estimate_as_list(e) for m, e in row.items()} for editor, row in of.items()}
-            for name, of in found.items()
-        },
+        Run(settings.runs, settings.worlds_of(settings.structures[0])[0].name),
+        {"structures.md": stages.show_tables(tables)},
+        found=figures,
         title="-".join(["structures", *(["development"] if settings.worlds == "development" else [])]),
     )
 
