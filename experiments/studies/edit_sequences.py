@@ -65,8 +65,9 @@ def draw_stream(world: World, count: int, seed: int) -> Stream:
     graph, rng = world.graph, generator(seed, "many edits")
     subjects = rng.permutation(graph.subjects)
     edited = subjects[: len(subjects) - len(subjects) // SPARED]
-    stated, truth = world.stated_facts, world.generative.truth
-    facts_of = {s: np.intersect1d(graph.facts_of(s), stated) for s in edited.tolist()}
+    truth, is_stated = world.generative.truth, np.zeros(len(graph), bool)
+    is_stated[world.stated_facts] = True
+    facts_of = {s: [f for f in sorted(graph.facts_of(s)) if is_stated[f]] for s in edited.tolist()}
     orders = [rng.permutation([s for s, facts in facts_of.items() if len(facts)])]
     while sum(map(len, orders)) < count:
         orders.append(rng.permutation(orders[0]))
@@ -110,9 +111,9 @@ def follow_agent(agent: Agent, world: World, stream: Stream, marks: Sequence[int
         known, done = agent, 0
         for k, mark in enumerate(marks):
             count = int(np.searchsorted(own, mark))
-            known, done = make_agent_edits(known, world, stream, own[done:count]), count
-            if count:
-                answers[k, facts], moved[k, facts] = best_answers(known, world, facts, before[facts])
+            if count > done:
+                known, done = make_agent_edits(known, world, stream, own[done:count]), count
+                answers[k:, facts], moved[k:, facts] = best_answers(known, world, facts, before[facts])
     by_all, known, done = [], agent, 0
     for mark in marks:
         known, done = make_agent_edits(known, world, stream, np.arange(done, mark)), mark
