@@ -12,7 +12,7 @@ from corpus.files import read_json, read_record, write_json
 from experiments.tidy import FIGURES, flatten_figures, read_markdown, write_figures
 from testbed.run.runs import Run, provenance
 from testbed.run.runtime import describe_device
-from testbed.scores.statistics import Estimate
+from testbed.scores.statistics import Comparison, Estimate
 from testbed.scores.summary import ScoredEditor
 
 RECORDS = Path(__file__).parent / "records"
@@ -120,8 +120,16 @@ def _row(metrics: Mapping[str, Estimate]) -> dict[str, list[float | None]]:
 
 def estimate_as_list(estimate: Estimate) -> list[float | None]:
     """Value, low and high of its interval (None where there is none), and the number of cases."""
-    numbers = (estimate.value, estimate.low, estimate.high)
-    return [*(None if math.isnan(x) else round(x, 4) for x in numbers), estimate.cases]
+    return [*_rounded(estimate.value, estimate.low, estimate.high), estimate.cases]
+
+
+def comparison_as_list(of: Comparison) -> list[float | None]:
+    """Difference, low and high of its interval, p (None where there is none), and the number of cases."""
+    return [*_rounded(of.difference, of.low, of.high, of.p), of.cases]
+
+
+def _rounded(*numbers: float) -> list[float | None]:
+    return [None if math.isnan(x) else round(x, 4) for x in numbers]
 
 
 def _without_places(stages: dict) -> dict:

@@ -15,6 +15,7 @@ from experiments.studies.counting_frontier import (
     POINTS,
     Settings,
     choose_point,
+    compare_points,
     edit_settings,
     estimate_point,
 )
@@ -33,16 +34,18 @@ def test_every_point_is_a_setting_of_its_own():
     options = Settings()
     run = options.world_runs[1]
     assert len(POINTS) == TuneSettings.trials, "the budget of every editor"
-    assert len({point.name for point in POINTS}) == len(POINTS)
-    by_point = {point: edit_settings(options, run, point) for point in POINTS}
-    for point, settings in by_point.items():
+    by_point = {name: edit_settings(options, run, name) for name in options.points}
+    for name, settings in by_point.items():
         counting = settings.configs["keyed-counting"]
-        assert (counting.fewest, counting.majority, counting.unread) == point
-    assert edit_settings(options, run, None).editors == (OURS,)
-    config = {"editor": OURS, "settings": by_point[POINTS[0]].settings_as_data() | {"seed": 1}}
-    assert not stages.config_matcher(by_point[POINTS[0]])(config)
-    with pytest.raises(ValueError, match="one for development"):
-        replace(options, worlds=1)
+        assert (counting.fewest, counting.majority, counting.unread) == POINTS[name]
+    assert edit_settings(options, run, OURS).editors == (OURS,)
+    first = by_point[options.points[0]]
+    assert not stages.config_matcher(first)(
+        {"editor": OURS, "settings": first.settings_as_data() | {"seed": 1}}
+    )
+    for wrong, match in (({"worlds": 1}, "one for development"), ({"points": ("fewest 9",)}, "some of")):
+        with pytest.raises(ValueError, match=match):
+            replace(options, **wrong)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=1, max_size=6))
@@ -72,3 +75,12 @@ def test_supports_divide_the_consequences(built, tmp_path):
     whole = metric.numerator[among].sum(), metric.denominator[among].sum()
     assert sum(part.cases for part in parts) == whole[1] > 0
     assert np.isclose(sum(part.value * part.cases for part in parts), whole[0])
+
+
+def test_a_point_that_is_the_same_differs_by_nothing(built, tmp_path):
+    run = Run(copied(built, tmp_path), "x")
+    write_edits(run, "lora-down", rows_of(run, cases_of(run, 24), 0.5))
+    (edits,) = gather_results([run], recorded_evaluation_named("hase"))
+    differences = compare_points(edits, edits)
+    assert {*differences} == {*COLUMNS}
+    assert all(of.difference == 0 for of in differences.values() if of.cases)

@@ -38,7 +38,7 @@ import numpy as np
 from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import estimate_as_list
+from experiments.record import comparison_as_list, estimate_as_list
 from experiments.settings import StagedSettings
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH
@@ -239,8 +239,7 @@ def record_study(settings: Settings) -> Path:
         for name, of in found.items()
     }
     for name, one in differences.items():
-        estimate = Estimate(one.difference, one.low, one.high, one.cases)
-        figures[name]["difference"] = estimate_as_list(estimate)
+        figures[name]["difference"] = comparison_as_list(one)
     return settings.record(
         Run(settings.runs, settings.worlds_of(settings.structures[0])[0].name),
         {"structures.md": stages.show_tables(tables)},
