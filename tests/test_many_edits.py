@@ -209,9 +209,13 @@ def test_surprise_is_asked_in_batches_as_all_at_once(trained, monkeypatch):
     triples = [*zip(graph.subject.tolist(), graph.relation.tolist(), truth.tolist(), strict=True)]
     facts = make_requests(world.tokenizer, triples, np.zeros(len(triples)), np.ones(len(triples)))
     facts = Request(*(x[:, 0] for x in facts))
-    whole = edit_sequences.truth_nats(model, facts)
+    every = np.arange(len(triples))
+    whole = edit_sequences.truth_nats(model, facts, every)
     monkeypatch.setattr(edit_sequences, "FACTS_AT_ONCE", 7)
-    np.testing.assert_allclose(edit_sequences.truth_nats(model, facts), whole, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(edit_sequences.truth_nats(model, facts, every), whole, rtol=1e-5, atol=1e-6)
+    some = edit_sequences.truth_nats(model, facts, every[::3])
+    np.testing.assert_allclose(some[::3], whole[::3], rtol=1e-5, atol=1e-6)
+    assert not some[1::3].any()
 
 
 @pytest.mark.slow
@@ -264,6 +268,28 @@ def test_every_epoch_reads_every_request(count, batch, epochs):
     size = -(-count // batch)
     for epoch in range(epochs):
         assert set(np.concatenate(batches[epoch * size : (epoch + 1) * size]).tolist()) == set(range(count))
+
+
+@pytest.mark.slow
+def test_vectors_kept_apart_are_as_if_carried_along(trained, monkeypatch):
+    run = Run(trained, "x")
+    world, (model, _) = load_world(run), load_model(run, load_world(run))
+    stream = draw_stream(world, 5, 0)
+    assert len(np.unique(world.graph.subject[stream.facts])) == 5
+    editor = method_of(Settings(), Run(run.root, "x-0"), "keyed-request", world).editor
+    sample = CorpusSample(np.zeros((1, 4), np.int32), None, vocabulary_of(world.tokenizer))
+    state = prepare_editor(editor, model, sample)
+
+    def follow():
+        return follow_editor(editor, model, world, state, stream, [1, 3, 5], 0, 2, lambda: 0.0)
+
+    together = follow()
+    monkeypatch.setattr(edit_sequences, "MOST_SLOTS", 2)
+    apart = follow()
+    np.testing.assert_array_equal(apart.answers, together.answers)
+    np.testing.assert_array_equal(apart.numbers, together.numbers)
+    np.testing.assert_allclose(apart.lengths, together.lengths, rtol=1e-5)
+    np.testing.assert_allclose(apart.nats, together.nats, rtol=1e-4, atol=1e-5)
 
 
 def test_switches_are_those_of_memit():

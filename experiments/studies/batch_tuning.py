@@ -78,7 +78,7 @@ def follow_tuning(
     A request counts as answered at once if it is so after the first tuning that reads it.
     """
     graph, truth = world.graph, world.generative.truth
-    every = np.arange(len(graph))
+    every, spared = np.arange(len(graph)), np.flatnonzero(stream.spared)
     requests = make_single_requests(world, stream.facts, stream.objects)
     truths = make_single_requests(world, every, truth)
     says, done = np.zeros(len(stream.facts), bool), 0
@@ -93,7 +93,7 @@ def follow_tuning(
         jax.block_until_ready(tuned.params)
         seconds.append((time.perf_counter() - began) / len(latest))
         answers.append(generated_objects(tuned, world, every))
-        nats.append(truth_nats(tuned, truths))
+        nats.append(truth_nats(tuned, truths, spared))
         says[done:mark] = (answers[-1][stream.facts] == stream.objects)[done:mark]
         change = [
             np.asarray(x, np.float64) - np.asarray(y, np.float64)
@@ -107,12 +107,12 @@ def follow_tuning(
     flops = config.epochs * count_flops(
         jax.grad(lambda params: request_loss(LanguageModel(model.config, params), one)), model.params
     )
-    trained = train_later(tuned, None, truths, np.flatnonzero(stream.spared), seed, later_steps)
+    trained = train_later(tuned, None, truths, spared, seed, later_steps)
     return ModelAnswers(
         says,
         generated_objects(model, world, every),
         np.array(answers),
-        truth_nats(model, truths),
+        truth_nats(model, truths, spared),
         np.array(nats),
         np.array(lengths),
         np.array(numbers),

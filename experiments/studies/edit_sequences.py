@@ -25,6 +25,7 @@ from lm.editors.fitting import answer_nats, request_loss, request_states
 from lm.editors.interface import Editor, Request, State, edit_once, make_requests
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
+from lm.memory import Memory
 from testbed.protocol import TIE_TOLERANCE
 from testbed.run.accuracy import generated_objects
 from testbed.run.world import World
@@ -36,6 +37,8 @@ LATER_BATCH, LATER_RATE = 64, 1e-3
 """Facts in a step of the training that follows the edits, and the step of its Adam."""
 FACTS_AT_ONCE = 512
 """Facts that are asked together."""
+MOST_SLOTS = 1000
+"""Names whose vectors an edit is made on top of; see `CarriedEdits`."""
 
 
 class Stream(NamedTuple):
@@ -154,7 +157,7 @@ class ModelAnswers:
         says: bool[N], whether a request was answered as soon as it was made.
         before: int[F], answers of the unedited model; -1 where it names no object.
         answers: int[K, F].
-        nats_before, nats: float[F] and float[K, F], surprise at the truth.
+        nats_before, nats: float[F] and float[K, F], surprise at the truth; 0 but for spared subjects.
         lengths: float[K], root of the sum of squares of what is carried.
         numbers: int[K], how many numbers that are not 0 are carried.
         later: int[F], answers after later training on facts of the spared subjects.
@@ -202,15 +205,18 @@ def make_single_requests(world: World, facts: np.ndarray, objects: np.ndarray) -
     return Request(*(x[:, 0] for x in stacked))
 
 
-def truth_nats(model: LanguageModel, facts: Request) -> np.ndarray:
-    """float32[F]: -log p(object and ending | prompt) of F facts, given as one request."""
-    size = len(facts.prompt)
+def truth_nats(model: LanguageModel, facts: Request, among: np.ndarray) -> np.ndarray:
+    """float32[F]: -log p(object and ending | prompt) of F facts, given as one request; 0 but for some.
+
+    Args:
+        among: int, which of them are asked.
+    """
     # The first ones again at the end, so that all batches have one shape.
-    places = np.arange(-(-size // FACTS_AT_ONCE) * FACTS_AT_ONCE) % size
-    batches = [
-        _batch_nats(model, Request(*(x[some] for x in facts))) for some in places.reshape(-1, FACTS_AT_ONCE)
-    ]
-    return np.concatenate(batches)[:size]
+    places = np.resize(among, -(-len(among) // FACTS_AT_ONCE) * FACTS_AT_ONCE).reshape(-1, FACTS_AT_ONCE)
+    nats = np.zeros(len(facts.prompt), np.float32)
+    for some in places:
+        nats[some] = _batch_nats(model, Request(*(x[some] for x in facts)))
+    return nats
 
 
 @jax.jit
@@ -243,7 +249,7 @@ def follow_editor(
     every, size = np.arange(len(graph)), len(stream.facts)
     requests = make_single_requests(world, stream.facts, stream.objects)
     truths = make_single_requests(world, every, truth)
-    root = jax.random.key(integer(seed, "many edits"))
+    root, spared = jax.random.key(integer(seed, "many edits")), np.flatnonzero(stream.spared)
 
     def request_at(n: int) -> Request:
         return Request(*(x[n : n + 1] for x in requests))
@@ -253,36 +259,73 @@ def follow_editor(
         lambda *arguments: edit_once(editor, *arguments)[0],
         model, state, request_at(0), root, turns=getattr(editor, "most_steps", 1),
     )  # fmt: skip
-    carried = empty_carry(jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), model.vocabulary, size)
+    carried = CarriedEdits(
+        jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), model.vocabulary, world, stream
+    )
     says, answers, nats, lengths, numbers, seconds = [], [], [], [], [], []
     for n in range(size):
         began = clock()
         key = jax.random.fold_in(root, n)
-        carried, is_said = edit_on_top(editor, model, carried, state, request_at(n), key, np.int32(n))
+        latest, place = carried.open_place(n)
+        carried.latest, is_said = edit_on_top(editor, model, latest, state, request_at(n), key, place)
         says.append(bool(is_said))
         seconds.append(clock() - began)
         advance(1)
         if n + 1 in marks:
-            edited = model.with_delta(carried)
+            delta = carried.join_all()
+            edited = model.with_delta(delta)
             answers.append(generated_objects(edited, world, every))
-            nats.append(truth_nats(edited, truths))
-            stored = [np.asarray(x) for x in numbers_stored(carried)]
+            nats.append(truth_nats(edited, truths, spared))
+            stored = [np.asarray(x) for x in numbers_stored(delta)]
             lengths.append(float(np.sqrt(sum(float(np.square(x, dtype=np.float64).sum()) for x in stored))))
             numbers.append(sum(int(np.count_nonzero(x)) for x in stored))
-    trained = train_later(model, carried, truths, np.flatnonzero(stream.spared), seed, later_steps)
+    delta = carried.join_all()
+    trained = train_later(model, delta, truths, spared, seed, later_steps)
     return ModelAnswers(
         np.array(says),
         generated_objects(model, world, every),
         np.array(answers),
-        truth_nats(model, truths),
+        truth_nats(model, truths, spared),
         np.array(nats),
         np.array(lengths),
         np.array(numbers),
-        generated_objects(trained.with_delta(carried), world, every),
+        generated_objects(trained.with_delta(delta), world, every),
         # Compiling is no part of an edit.
         np.array(np.median(seconds[1:] or seconds)),
         np.array(flops),
     )
+
+
+class CarriedEdits:
+    """The edits of a stream so far, on top of each other.
+
+    Every edit reads all vectors that are stored at names, so that ten thousand of them take longest. Where no
+    subject comes again, and none is anybody's object, no later prompt names an earlier subject: their vectors
+    are kept apart then, MOST_SLOTS at a time, and edits come out as they would on top of all.
+    """
+
+    def __init__(self, shapes: Delta, vocabulary: int, world: World, stream: Stream) -> None:
+        subjects, size = world.graph.subject[stream.facts], len(stream.facts)
+        once = len(np.unique(subjects)) == size and not np.isin(subjects, world.graph.objects).any()
+        self.slots = MOST_SLOTS if once and shapes.keys() <= {"memory", "ledger"} else size
+        self.empty = empty_carry(shapes, vocabulary, min(self.slots, size))
+        self.latest, self.apart = self.empty, []
+
+    def open_place(self, n: int) -> tuple[Delta, np.int32]:
+        """What the `n`-th edit is made on top of, and its place there."""
+        if n and n % self.slots == 0:
+            self.apart.append(self.latest["memory"])
+            self.latest = self.latest | {"memory": self.empty["memory"]}
+        return self.latest, np.int32(n % self.slots)
+
+    def join_all(self) -> Delta:
+        """All edits so far."""
+        if not self.apart:
+            return self.latest
+        every = [*self.apart, self.latest["memory"]]
+        keys = jnp.concatenate([memory.keys for memory in every])
+        values = jnp.concatenate([memory.values for memory in every], axis=1)
+        return self.latest | {"memory": Memory(keys, every[0].before, values)}
 
 
 def numbers_stored(carried: Delta) -> list[Any]:
