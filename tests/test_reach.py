@@ -27,6 +27,6 @@ def test_worlds_are_those_of_the_evaluation(evaluation):
     assert (edits.evaluation, edits.seed, edits.cases.count) == (evaluation, 1, options.edits)
 
 
-def test_an_unknown_evaluation_is_refused():
-    with pytest.raises(ValueError, match="evaluations must be some of taxi, seesaw, leme"):
-        Settings(evaluations=("tax",))
+def test_an_unknown_benchmark_is_refused():
+    with pytest.raises(ValueError, match="benchmarks must be some of taxi, seesaw, leme"):
+        Settings(benchmarks=("tax",))

@@ -53,7 +53,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 class Settings(StagedSettings):
     """How much is measured."""
 
-    evaluations: tuple[str, ...] = tuple(COLUMNS)
+    benchmarks: tuple[str, ...] = tuple(COLUMNS)
     """Whose worlds and questions."""
     editors: tuple[str, ...] = ("keyed", "keyed-counting", "keyed-request", "lora-down", "none")
     """Who edits."""
@@ -64,8 +64,8 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.evaluations or set(self.evaluations) - set(COLUMNS):
-            raise ValueError(f"evaluations must be some of {', '.join(COLUMNS)}")
+        if not self.benchmarks or set(self.benchmarks) - set(COLUMNS):
+            raise ValueError(f"benchmarks must be some of {', '.join(COLUMNS)}")
 
     def list_runs(self, evaluation: str) -> list[Run]:
         """A run for each world of an evaluation."""
@@ -79,7 +79,7 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Every world, its model and its edits, an evaluation after another."""
-    for evaluation in options.evaluations:
+    for evaluation in options.benchmarks:
         for seed, run in enumerate(options.list_runs(evaluation)):
             where = stages.settings_of_run(run, seed)
             corpus, recipe = model_settings(options, evaluation, seed)
@@ -107,13 +107,13 @@ def record_study(options: Settings) -> Path:
     """A table for each evaluation, and every figure."""
     tables: list[Table] = []
     figures: dict[str, Any] = {}
-    for evaluation in options.evaluations:
+    for evaluation in options.benchmarks:
         runs = options.list_runs(evaluation)
         editors = stages.score_runs(runs, evaluation)
         tables.append(editor_table(editors, evaluation))
         figures |= {f"{evaluation}, {name}": one for name, one in figures_by_editor(editors, ()).items()}
     pages = {"reach.md": stages.show_tables(tables)}
-    return options.record(options.list_runs(options.evaluations[0])[0], pages, BY_EDITOR, found=figures)
+    return options.record(options.list_runs(options.benchmarks[0])[0], pages, BY_EDITOR, found=figures)
 
 
 def editor_table(editors: list[ScoredEditor], evaluation: str) -> Table:
