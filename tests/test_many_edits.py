@@ -196,8 +196,11 @@ def test_one_world_of_many_facts_takes_no_choice_among_worlds():
     with pytest.raises(ValueError, match="there is one world"):
         Settings(scale="laptop", worlds=2)
     assert [run.name for run in Settings(development=True).world_runs] == ["demo-worlds-0"]
-    with pytest.raises(ValueError, match="for development"):
+    with pytest.raises(ValueError, match="there is one world"):
         Settings(development=True, first=2)
+    assert [run.name for run in Settings(on=("x", "y")).world_runs] == ["x", "y"]
+    with pytest.raises(ValueError, match="on names runs"):
+        Settings(on=("x",), worlds=2)
 
 
 @pytest.mark.slow

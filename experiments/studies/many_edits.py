@@ -68,6 +68,7 @@ EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{name: (name, {}) for name in ("keyed", "keyed-counting", "keyed-request", "lora-down")},
     "keyed, decay": ("keyed", {"fit": replace(AT_THE_NAME, decay=0.03)}),
     "keyed, 30 steps": ("keyed", {"fit": replace(AT_THE_NAME, steps=30)}),
+    "keyed, two layers, 40 steps": ("keyed", {"fit": replace(AT_THE_NAME, layers=(0, 1), steps=40)}),
     "rome": ("rome", LOCATE),
     "memit": ("memit", LOCATE),
     **{f"memit, {switch}": ("memit", LOCATE | {switch: True}) for switch in SWITCHES},
@@ -109,6 +110,8 @@ class Settings(StagedSettings):
     """The first of them."""
     development: bool = False
     """Only the world of seed 0, on which settings are chosen."""
+    on: tuple[str, ...] = ()
+    """Names of finished runs, such as those of experiments.revision, to edit in place of these worlds."""
     edits: int = 1000
     """Requests, on top of each other."""
     later: int = 100
@@ -122,15 +125,17 @@ class Settings(StagedSettings):
         if unknown := set(self.editors) - set(every):
             raise ValueError(f"{', '.join(sorted(unknown))}: not among {'; '.join(every)}")
         chosen = (self.worlds, self.first) != (Settings.worlds, Settings.first)
-        if chosen + self.development + (self.scale == "laptop") > 1:
+        if chosen + self.development + bool(self.on) + (self.scale == "laptop") > 1:
             raise ValueError(
-                "worlds and first choose among the demo's worlds for reports; for development, and at scale "
-                "laptop, there is one world"
+                "worlds and first choose among the demo's worlds for reports, and on names runs; for "
+                "development, and at scale laptop, there is one world"
             )
 
     @property
     def world_runs(self) -> list[Run]:
         """A run for each world."""
+        if self.on:
+            return [Run(self.runs, name) for name in self.on]
         if self.scale == "laptop":
             return [Run(self.runs, name_run(self.preset, PAPER_FACTS))]
         if self.development:
@@ -156,7 +161,7 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Models, then the agent's answers, and each editor's, a world after another."""
-    for run in options.world_runs:
+    for run in () if options.on else options.world_runs:
         where = stages.settings_of_run(run, world_seed(run))
         recipe = replace(TRAIN[options.preset], **where)
         yield from stages.model_stages(replace(CORPUS[options.preset], **where), recipe, clock)
@@ -396,6 +401,10 @@ def record_study(options: Settings) -> Path:
         unit = unit or float(worlds[0].model.flops)
         found: dict[str, Any] = {}
         rows: list[list[Cell]] = []
+        for run, one in zip(options.world_runs, worlds, strict=True):
+            estimates = estimate_at([one], options.edits, len(options.marks) - 1)
+            of_world = {metric: estimate_as_list(x) for metric, x in estimates.items()}
+            figures[f"{name}, {run.name}"] = {str(options.edits): of_world}
         for number, mark in enumerate(options.marks):
             estimates = estimate_at(worlds, mark, number)
             rows.append([name, mark, *(estimates.get(metric) for metric in COLUMNS)])
