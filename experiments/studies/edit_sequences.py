@@ -309,7 +309,8 @@ class CarriedEdits:
         once = len(np.unique(subjects)) == size and not np.isin(subjects, world.graph.objects).any()
         self.slots = MOST_SLOTS if once and shapes.keys() <= {"memory", "ledger"} else size
         self.empty = empty_carry(shapes, vocabulary, min(self.slots, size))
-        self.latest, self.apart = self.empty, []
+        self.latest = self.empty
+        self.apart: list[Memory] = []
 
     def open_place(self, n: int) -> tuple[Delta, np.int32]:
         """What the `n`-th edit is made on top of, and its place there."""
