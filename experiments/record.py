@@ -120,15 +120,15 @@ def _row(metrics: Mapping[str, Estimate]) -> dict[str, list[float | None]]:
 
 def estimate_as_list(estimate: Estimate) -> list[float | None]:
     """Value, low and high of its interval (None where there is none), and the number of cases."""
-    return [*_rounded(estimate.value, estimate.low, estimate.high), estimate.cases]
+    return [*_round_numbers(estimate.value, estimate.low, estimate.high), estimate.cases]
 
 
 def comparison_as_list(of: Comparison) -> list[float | None]:
     """Difference, low and high of its interval, p (None where there is none), and the number of cases."""
-    return [*_rounded(of.difference, of.low, of.high, of.p), of.cases]
+    return [*_round_numbers(of.difference, of.low, of.high, of.p), of.cases]
 
 
-def _rounded(*numbers: float) -> list[float | None]:
+def _round_numbers(*numbers: float) -> list[float | None]:
     return [None if math.isnan(x) else round(x, 4) for x in numbers]
 
 

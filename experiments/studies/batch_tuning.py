@@ -16,18 +16,18 @@ import numpy as np
 
 from corpus.seeds import generator
 from experiments.studies.edit_sequences import (
+    Examination,
     ModelAnswers,
     Stream,
     make_single_requests,
+    split_evenly,
     train_facts,
     train_later,
-    truth_nats,
 )
 from lm.editors.fitting import request_loss
 from lm.editors.interface import Request
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
-from testbed.run.accuracy import generated_objects
 from testbed.run.world import World
 
 
@@ -57,10 +57,7 @@ class BatchTuning:
         """int[B] each: every epoch reads all of `count` requests in a new order."""
         rng = generator(seed, "batches of requests")
         for _ in range(self.epochs):
-            order = rng.permutation(count)
-            # Batches have one size: the last one reads some of the first again.
-            places = np.arange(-(-count // self.batch) * self.batch) % count
-            yield from order[places].reshape(-1, self.batch)
+            yield from split_evenly(rng.permutation(count), self.batch)
 
 
 def follow_tuning(
@@ -77,13 +74,9 @@ def follow_tuning(
 
     A request counts as answered at once if it is so after the first tuning that reads it.
     """
-    graph, truth = world.graph, world.generative.truth
-    every, spared = np.arange(len(graph)), np.flatnonzero(stream.spared)
     requests = make_single_requests(world, stream.facts, stream.objects)
-    truths = make_single_requests(world, every, truth)
-    says, done = np.zeros(len(stream.facts), bool), 0
-    answers, nats, lengths, numbers, seconds = [], [], [], [], []
-    tuned = model
+    examination, says, done = Examination(world, stream), np.zeros(len(stream.facts), bool), 0
+    tuned, seconds = model, 0.0
     for mark in marks:
         latest = stream.latest(mark)
         facts = Request(*(x[latest] for x in requests))
@@ -91,32 +84,19 @@ def follow_tuning(
         batches = config.draw_batches(len(latest), seed)
         tuned = train_facts(model, facts, batches, config.rate, config.trained_part)
         jax.block_until_ready(tuned.params)
-        seconds.append((time.perf_counter() - began) / len(latest))
-        answers.append(generated_objects(tuned, world, every))
-        nats.append(truth_nats(tuned, truths, spared))
-        says[done:mark] = (answers[-1][stream.facts] == stream.objects)[done:mark]
+        seconds = (time.perf_counter() - began) / len(latest)
         change = [
             np.asarray(x, np.float64) - np.asarray(y, np.float64)
             for x, y in zip(jax.tree.leaves(tuned.params), jax.tree.leaves(model.params), strict=True)
         ]
-        lengths.append(float(np.sqrt(sum(np.square(x).sum() for x in change))))
-        numbers.append(sum(int(np.count_nonzero(x)) for x in change))
+        answers = examination.ask(tuned, change)
+        says[done:mark] = (answers[stream.facts] == stream.objects)[done:mark]
         advance(mark - done)
         done = mark
+    truths = examination.truths
     one = Request(*(x[:1] for x in truths))
     flops = config.epochs * count_flops(
         jax.grad(lambda params: request_loss(LanguageModel(model.config, params), one)), model.params
     )
-    trained = train_later(tuned, None, truths, spared, seed, later_steps)
-    return ModelAnswers(
-        says,
-        generated_objects(model, world, every),
-        np.array(answers),
-        truth_nats(model, truths, spared),
-        np.array(nats),
-        np.array(lengths),
-        np.array(numbers),
-        generated_objects(trained, world, every),
-        np.array(seconds[-1]),
-        np.array(flops),
-    )
+    trained = train_later(tuned, None, truths, examination.spared, seed, later_steps)
+    return examination.finish(model, trained, says, seconds, flops)

@@ -205,16 +205,19 @@ def make_single_requests(world: World, facts: np.ndarray, objects: np.ndarray) -
     return Request(*(x[:, 0] for x in stacked))
 
 
+def split_evenly(items: np.ndarray, size: int) -> np.ndarray:
+    """int[k, size]: int[n] items in batches of one size; the last has some of the first ones again."""
+    return np.resize(items, -(-len(items) // size) * size).reshape(-1, size)
+
+
 def truth_nats(model: LanguageModel, facts: Request, among: np.ndarray) -> np.ndarray:
     """float32[F]: -log p(object and ending | prompt) of F facts, given as one request; 0 but for some.
 
     Args:
         among: int, which of them are asked.
     """
-    # The first ones again at the end, so that all batches have one shape.
-    places = np.resize(among, -(-len(among) // FACTS_AT_ONCE) * FACTS_AT_ONCE).reshape(-1, FACTS_AT_ONCE)
     nats = np.zeros(len(facts.prompt), np.float32)
-    for some in places:
+    for some in split_evenly(among, FACTS_AT_ONCE):
         nats[some] = _batch_nats(model, Request(*(x[some] for x in facts)))
     return nats
 
@@ -245,11 +248,8 @@ def follow_editor(
         clock: seconds.
         advance: told of every edit.
     """
-    graph, truth = world.graph, world.generative.truth
-    every, size = np.arange(len(graph)), len(stream.facts)
+    size, root = len(stream.facts), jax.random.key(integer(seed, "many edits"))
     requests = make_single_requests(world, stream.facts, stream.objects)
-    truths = make_single_requests(world, every, truth)
-    root, spared = jax.random.key(integer(seed, "many edits")), np.flatnonzero(stream.spared)
 
     def request_at(n: int) -> Request:
         return Request(*(x[n : n + 1] for x in requests))
@@ -262,7 +262,7 @@ def follow_editor(
     carried = CarriedEdits(
         jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), model.vocabulary, world, stream
     )
-    says, answers, nats, lengths, numbers, seconds = [], [], [], [], [], []
+    says, seconds, examination = [], [], Examination(world, stream)
     for n in range(size):
         began = clock()
         key = jax.random.fold_in(root, n)
@@ -273,27 +273,60 @@ def follow_editor(
         advance(1)
         if n + 1 in marks:
             delta = carried.join_all()
-            edited = model.with_delta(delta)
-            answers.append(generated_objects(edited, world, every))
-            nats.append(truth_nats(edited, truths, spared))
-            stored = [np.asarray(x) for x in numbers_stored(delta)]
-            lengths.append(float(np.sqrt(sum(float(np.square(x, dtype=np.float64).sum()) for x in stored))))
-            numbers.append(sum(int(np.count_nonzero(x)) for x in stored))
+            examination.ask(model.with_delta(delta), numbers_stored(delta))
     delta = carried.join_all()
-    trained = train_later(model, delta, truths, spared, seed, later_steps)
-    return ModelAnswers(
-        np.array(says),
-        generated_objects(model, world, every),
-        np.array(answers),
-        truth_nats(model, truths, spared),
-        np.array(nats),
-        np.array(lengths),
-        np.array(numbers),
-        generated_objects(trained.with_delta(delta), world, every),
-        # Compiling is no part of an edit.
-        np.array(np.median(seconds[1:] or seconds)),
-        np.array(flops),
-    )
+    trained = train_later(model, delta, examination.truths, examination.spared, seed, later_steps)
+    # Compiling is no part of an edit.
+    usual = float(np.median(seconds[1:] or seconds))
+    return examination.finish(model, trained.with_delta(delta), says, usual, flops)
+
+
+class Examination:
+    """All facts of a world, asked of a model after each of some numbers of edits of a stream."""
+
+    def __init__(self, world: World, stream: Stream) -> None:
+        self.world, self.every = world, np.arange(len(world.graph))
+        self.spared = np.flatnonzero(stream.spared)
+        self.truths = make_single_requests(world, self.every, world.generative.truth)
+        self.answers: list[np.ndarray] = []
+        self.nats: list[np.ndarray] = []
+        self.lengths: list[float] = []
+        self.numbers: list[int] = []
+
+    def ask(self, edited: LanguageModel, stored: Iterable[Any]) -> np.ndarray:
+        """The answers int[F] of a model after so many edits, which are kept.
+
+        Args:
+            stored: the arrays of its edits.
+        """
+        arrays = [np.asarray(x) for x in stored]
+        self.answers.append(generated_objects(edited, self.world, self.every))
+        self.nats.append(truth_nats(edited, self.truths, self.spared))
+        self.lengths.append(float(np.sqrt(sum(float(np.square(x, dtype=np.float64).sum()) for x in arrays))))
+        self.numbers.append(sum(int(np.count_nonzero(x)) for x in arrays))
+        return self.answers[-1]
+
+    def finish(
+        self,
+        model: LanguageModel,
+        trained: LanguageModel,
+        says: Sequence[bool] | np.ndarray,
+        seconds: float,
+        flops: float,
+    ) -> ModelAnswers:
+        """All that was asked, the answers of the unedited model, and those of one trained afterwards."""
+        return ModelAnswers(
+            np.array(says),
+            generated_objects(model, self.world, self.every),
+            np.array(self.answers),
+            truth_nats(model, self.truths, self.spared),
+            np.array(self.nats),
+            np.array(self.lengths),
+            np.array(self.numbers),
+            generated_objects(trained, self.world, self.every),
+            np.array(seconds),
+            np.array(flops),
+        )
 
 
 class CarriedEdits:

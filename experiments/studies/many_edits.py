@@ -44,6 +44,7 @@ from experiments.studies.edit_sequences import (
     follow_editor,
 )
 from experiments.studies.pretrain import name_run
+from experiments.studies.revision import AT_NAMES
 from lm.editors.keyed import AT_THE_NAME
 from testbed.console import show_progress
 from testbed.engine.catalogue import default_configurations
@@ -68,7 +69,7 @@ EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{name: (name, {}) for name in ("keyed", "keyed-counting", "keyed-request", "lora-down")},
     "keyed, decay": ("keyed", {"fit": replace(AT_THE_NAME, decay=0.03)}),
     "keyed, 30 steps": ("keyed", {"fit": replace(AT_THE_NAME, steps=30)}),
-    "keyed, two layers, 40 steps": ("keyed", {"fit": replace(AT_THE_NAME, layers=(0, 1), steps=40)}),
+    "keyed, two layers, 40 steps": AT_NAMES["keyed, two layers, 40 steps"],
     "rome": ("rome", LOCATE),
     "memit": ("memit", LOCATE),
     **{f"memit, {switch}": ("memit", LOCATE | {switch: True}) for switch in SWITCHES},
