@@ -206,8 +206,8 @@ TRAIN = {
             atomic_steps=600,
             copies=(1, 2, 4, 4, 4),
             label_weight=10.0,
-            evaluate_every=20,
-            checkpoint_every=20,
+            evaluate_every=200,
+            checkpoint_every=200,
         ),
     ),
     "taxi": TrainSettings(
@@ -234,7 +234,7 @@ EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),
     "laptop": EditSettings(run="laptop", configs=SMALL_MODELS),
     "small": EditSettings(run="small", configs=SMALL_MODELS),
-    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000)),
+    "paper": EditSettings(run="paper", cases=CaseConfig(count=5000), configs=TWELVE_LAYERS),
     "paper-cpu": EditSettings(run="paper-cpu", cases=CaseConfig(count=5000), configs=TWELVE_LAYERS),
     "paper-laptop": EditSettings(run="paper-laptop", cases=CaseConfig(count=5000), configs=SMALL_MODELS),
     "taxi": EditSettings(

@@ -10,8 +10,8 @@ experiments/records/<date>-pretrain-<preset>/: the curve of every kind of senten
 published recipe (1B tokens); on two CPU cores `laptop` takes a minute or two and `paper-laptop`, 100,000
 facts, a quarter of an hour. `--preset paper --twin` trains Hugging Face's Mistral in PyTorch (extra `bench`)
 on the same batches by the same recipe, in the same stages, into a record of its own.
-`--fact-count` makes the world smaller in the paper's proportions, and the first phase with it; `--steps` says
-how many steps there are in all.
+`--fact-count` makes the world smaller in the paper's proportions, and the first phase with it, and measures
+and saves oftener; `--steps` says how many steps there are in all.
 """
 
 from dataclasses import dataclass, replace
@@ -33,6 +33,9 @@ from testbed.run.runtime import keep_freed_memory, prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.run.trainer import seconds_to
 from testbed.train import TARGETS, train
+
+OFTENEST = 20
+"""Steps between measurements of a small world's model."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +106,26 @@ def scale_preset(preset: str, fact_count: int, steps: int) -> tuple[CorpusSettin
     """A preset's corpus and training for fewer facts: its first phase in proportion, later ones as they are.
 
     Args:
-        fact_count: about how many; the preset itself is for PAPER_FACTS.
+        fact_count: about how many; the preset itself is for PAPER_FACTS. Fewer are measured, and the state
+            saved, after fewer steps.
         steps: all of them; 0 keeps those after the first phase as many as they are.
     """
     training = TRAIN[preset]
     corpus, recipe = CORPUS[training.run], training.train
     if fact_count != PAPER_FACTS:
         corpus = replace(corpus, world=scale_world(corpus.world, fact_count))
-    first = round(recipe.atomic_steps * fact_count / PAPER_FACTS)
+    share = fact_count / PAPER_FACTS
+    first = round(recipe.atomic_steps * share)
     later = recipe.steps - recipe.atomic_steps
-    return corpus, replace(training, train=replace(recipe, steps=steps or first + later, atomic_steps=first))
+    between = max(OFTENEST, round(recipe.evaluate_every * share))
+    changed = replace(
+        recipe,
+        steps=steps or first + later,
+        atomic_steps=first,
+        evaluate_every=between,
+        checkpoint_every=max(between, round(recipe.checkpoint_every * share)),
+    )
+    return corpus, replace(training, train=changed)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,16 @@ Commands:
     python -m experiments.table4 --scale slice --path FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.table4 --scale laptop --edits 5000 --minutes 9
     python -m experiments.table4 --scale paper-cpu --fact-count 10000 --steps 300 --edits 100 --minutes 8
-    python -m experiments.table4 --path WIKIDATA5M --scale paper --edits 5000 --minutes 8      (with a GPU)
+    python -m experiments.table4 --scale paper --edits 5000 --minutes 8                        (with a GPU)
 
 `slice` takes 2,000 subjects with about 6,250 facts, the `laptop` model with one token a name, and about
 a quarter of an hour on 2 cores without a GPU. `laptop` is the preset `paper-laptop`, 100,000 facts for two
-cores; `paper-cpu` the paper's twelve layers, trained by experiments.pretrain with the same options, or here;
-`paper` the paper's corpus of 100,000 facts, and the model of 83M parameters in `paper-fast`'s recipe. Facts
-are those of a folder, or without one the built-in world's. Expected: generative accuracy of true facts at
-least 0.9, edit success at least 0.95 for every editor but the controls. Besides Table 4, in today's terms and
-in the published ones: what follows by how many subjects share the new object.
+cores; `paper-cpu` the paper's twelve layers with a token for each name; `paper` the paper's corpus and 83M
+parameters, in `paper-fast`'s recipe. Facts are those of a folder, or without one the built-in world's; then
+the last two edit the model of experiments.pretrain with the same options, and train it if it is not there.
+Expected: generative accuracy of true facts at least 0.9, edit success at least 0.95 for every editor but the
+controls. Besides Table 4, in today's terms and in the published ones: what follows by how many subjects share
+the new object.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,8 @@ PRESETS = {
     "paper": ("paper", "paper-fast", "paper"),
 }
 """Of corpus, training and edits at each scale."""
+PRETRAINED = ("paper-cpu", "paper")
+"""Scales at which experiments.pretrain trains the same model."""
 SUPPORTS = (0, 1, 2, 5, 20, 100, 1000)
 """The least support of each bin."""
 
@@ -74,9 +77,9 @@ class Settings(StagedSettings):
     """slice: minutes on a laptop; laptop: hours on one; paper-cpu: the paper's architecture without a GPU, as
     experiments.pretrain trains it; paper: with a GPU."""
     fact_count: int = PAPER_FACTS
-    """About how many facts, at the scale paper-cpu."""
+    """About how many facts, at the scales paper-cpu and paper."""
     steps: int | None = None
-    """Of the training, at the scale paper-cpu, as experiments.pretrain takes them; else the preset's."""
+    """Of the training, at the same scales, as experiments.pretrain takes them; else the preset's."""
     until: float | None = None
     """Stop the training at this accuracy of facts; without it, at the last step."""
     samplers: tuple[Sampler, ...] = ("published", "stratified")
@@ -90,16 +93,16 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.scale != "paper-cpu" and (self.fact_count != PAPER_FACTS or self.steps):
-            raise ValueError("fact-count and steps are for scale paper-cpu")
+        if self.scale not in PRETRAINED and (self.fact_count != PAPER_FACTS or self.steps):
+            raise ValueError(f"fact-count and steps are for the scales {' and '.join(PRETRAINED)}")
         if self.scale == "slice" and not self.path:
             raise ValueError("scale slice needs a path to a folder in Wikidata5m's layout")
 
     @property
     def run(self) -> Run:
-        """Where it goes: at the scale paper-cpu, to the model that experiments.pretrain trained."""
-        if self.scale == "paper-cpu" and not self.path:
-            return Run(self.runs, name_run(self.scale, self.fact_count))
+        """Where it goes: at the paper's scales, to the model that experiments.pretrain trained."""
+        if self.scale in PRETRAINED and not self.path:
+            return Run(self.runs, name_run(PRESETS[self.scale][1], self.fact_count))
         return Run(self.runs, f"table4-{self.scale}")
 
 
@@ -145,7 +148,7 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     where = stages.settings_of_run(options.run, options.seed)
     written, trained, edited = PRESETS[options.scale]
     corpus, recipe, base = CORPUS[written], TRAIN[trained], EDIT[edited]
-    if options.scale == "paper-cpu":
+    if options.scale in PRETRAINED:
         corpus, recipe = scale_preset(trained, options.fact_count, options.steps or 0)
     if options.path:
         world = replace(corpus.world, source="wikidata", path=options.path, pairs=PAIRS)
