@@ -117,11 +117,13 @@ def scale_preset(preset: str, fact_count: int, steps: int) -> tuple[CorpusSettin
     share = fact_count / PAPER_FACTS
     first = round(recipe.atomic_steps * share)
     later = recipe.steps - recipe.atomic_steps
+    steps = steps or first + later
     between = max(OFTENEST, round(recipe.evaluate_every * share))
     changed = replace(
         recipe,
-        steps=steps or first + later,
-        atomic_steps=first,
+        steps=steps,
+        warmup=min(recipe.warmup, steps - 1),
+        atomic_steps=min(first, steps),
         evaluate_every=between,
         checkpoint_every=max(between, round(recipe.checkpoint_every * share)),
     )

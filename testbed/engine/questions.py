@@ -37,6 +37,8 @@ NODES = 128
 LOGITS_AT_ONCE = 2**22
 """More are not held, but for those of one case: processors read them faster from their caches, and what is
 held of probes is no reason to make fewer edits side by side."""
+TIMES_ON_GPU = 32
+"""So many times as many elsewhere: a GPU waits for its next program while it works on little."""
 
 
 class PackedCase(NamedTuple):
@@ -244,7 +246,8 @@ def answer_probes(
         )
 
     _, cases, places = probes.node.shape
-    at_once = max(1, LOGITS_AT_ONCE // (cases * places * model.vocabulary))
+    logits_at_once = LOGITS_AT_ONCE * (1 if jax.default_backend() == "cpu" else TIMES_ON_GPU)
+    at_once = max(1, logits_at_once // (cases * places * model.vocabulary))
     return jax.lax.map(answer_edit, (deltas, probes), batch_size=min(at_once, len(probes.node)))
 
 
