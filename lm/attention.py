@@ -14,6 +14,8 @@ Array = jax.Array | np.ndarray
 Rotation = tuple[jax.Array, jax.Array]
 KeysValues = tuple[jax.Array, jax.Array]
 HIDDEN_SCORE = -1e30
+LONG = 256
+"""Tokens from which on cuDNN attends on a GPU: rows of a training. It fails for edits side by side."""
 
 
 class Layout(NamedTuple):
@@ -80,7 +82,7 @@ def attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) 
     Returns:
         [B, T, N, H] in the type of query; the softmax is taken in float32.
     """
-    whole = query.shape[1] == key.shape[2] and query.shape[1] % 2 == 0
+    whole = query.shape[1] == key.shape[2] >= LONG and query.shape[1] % 2 == 0
     if jax.default_backend() == "gpu" and query.dtype == jnp.bfloat16 and whole:
         key, value = (x.swapaxes(1, 2) for x in (key, value))
         return jax.nn.dot_product_attention(query, key, value, mask=mask[:, None], implementation="cudnn")
