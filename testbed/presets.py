@@ -207,7 +207,7 @@ TRAIN = {
             copies=(1, 2, 4, 4, 4),
             label_weight=10.0,
             evaluate_every=200,
-            checkpoint_every=200,
+            checkpoint_every=1000,
         ),
     ),
     "taxi": TrainSettings(

@@ -33,7 +33,7 @@ def test_the_model_of_pretrain_is_the_one_that_is_edited():
     assert corpus.world.subjects == round(0.06 * CORPUS["paper-cpu"].world.subjects)
     assert training.train.steps == 190
     assert training.train.atomic_steps == round(0.06 * TRAIN["paper-cpu"].train.atomic_steps)
-    assert training.train.evaluate_every == training.train.checkpoint_every == 20
+    assert (training.train.evaluate_every, training.train.checkpoint_every) == (20, 60)
     assert scale_preset("paper-fast", PAPER_FACTS, 0)[1] == TRAIN["paper-fast"]
     assert table4.Settings(scale="paper").run.name == "pretrain-paper-fast"
     with pytest.raises(ValueError, match="are for the scales paper-cpu and paper"):
