@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
-from lm.attention import Layout, left_padded_layout
+from lm.attention import LONG, Layout, attend, left_padded_layout
 from lm.config import ModelConfig
 from lm.decoding import generate
 from lm.delta import LowRank
@@ -240,3 +240,20 @@ def test_next_token_probabilities(params):
 def test_impossible_shapes_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):
         ModelConfig(**wrong)
+
+
+@pytest.mark.parametrize(("tokens", "by_cudnn"), [(12, False), (LONG, True)])
+def test_on_a_gpu_cudnn_attends_in_long_rows_alone(monkeypatch, tokens, by_cudnn):
+    called = []
+
+    def attend_by_cudnn(query, key, value, mask, implementation):
+        called.append(implementation)
+        return query
+
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax.nn, "dot_product_attention", attend_by_cudnn)
+    query = jnp.ones((1, tokens, 2, 8), jnp.bfloat16)
+    keys = jnp.ones((1, 2, tokens, 8), jnp.bfloat16)
+    mask = jnp.ones((1, tokens, tokens), bool)
+    assert attend(query, keys, keys, mask).shape == query.shape
+    assert bool(called) == by_cudnn
