@@ -9,7 +9,7 @@ leme        600 subjects in coupled pairs, spoken of in essays, with exact poste
             folder in Wikidata5m's layout, takes real ones
 requests    80 subjects, of whom sources speak, too, and statements with a probability; with exact posteriors
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
-paper-fast  the same corpus and model, trained by Muon in bfloat16: three minutes of a GPU (testbed.train only)
+paper-fast  the same corpus and model, by Muon in bfloat16: three minutes of a GPU (testbed.train only)
 paper-laptop  the same 100,000 facts, each sentence once in a short document, and two layers of width 128 with
             a token for each name; trains in a quarter of an hour on two cores
 paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 512: 10,000 facts take an hour
