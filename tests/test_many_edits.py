@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bayes.request import EditRequest
 from experiments.studies import edit_sequences
-from experiments.studies.batch_tuning import BatchTuning, follow_tuning
+from experiments.studies.batch_tuning import BatchTuning, follow_training
 from experiments.studies.edit_sequences import (
     CREDENCE,
     ModelAnswers,
@@ -35,6 +35,8 @@ from experiments.studies.many_edits import (
     fit_half_life,
     method_of,
     metrics_at,
+    training_of,
+    weights_of,
 )
 from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of
 from testbed.engine.checks import prepare_editor
@@ -256,12 +258,28 @@ def test_tuning_in_batches_trains_what_it_names_on_the_latest_requests(trained):
         assert (new[0] != old[0]).any()
         np.testing.assert_array_equal(new[1:], old[1:])
     np.testing.assert_array_equal(tuned.params["embedding"], model.params["embedding"])
-    found = follow_tuning(config, model, world, stream, [1, 6], 0, 2)
+    training, weights = config.training(0), np.zeros(6)
+    found = follow_training(training, model, world, stream, weights, [1, 6], 0, 2)
     latest = stream.latest(6)
     np.testing.assert_array_equal(
         found.says[latest], (found.answers[-1][stream.facts] == stream.objects)[latest]
     )
     assert found.numbers[-1] <= jax.tree.leaves(before)[0][0].size
+
+
+@pytest.mark.slow
+def test_a_training_from_scratch_states_requests_of_much_evidence_and_none_without(trained):
+    options = Settings(runs=trained, on=("x",), edits=6, editors=("retrain",))
+    (run,) = options.world_runs
+    world, (model, _) = load_world(run), load_model(run, load_world(run))
+    stream = draw_stream(world, 6, 0)
+    training = training_of(options, run, "retrain", world, model, stream)
+    latest, said = stream.latest(6), {}
+    for weight in (0.0, 1000.0):
+        found = follow_training(training, model, world, stream, np.full(6, weight), [6], 0, 0)
+        said[weight] = np.mean(found.answers[-1][stream.facts[latest]] == stream.objects[latest])
+    assert said[0.0] < 0.5 < said[1000.0]
+    assert (weights_of(paper_agent(world), world, stream) > 0).all()
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(1, 4))

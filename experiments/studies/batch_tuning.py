@@ -1,14 +1,15 @@
-"""Plain fine-tuning on many requests together, in mini-batches, epoch after epoch.
+"""Training on many requests together: fine-tuning in mini-batches, or from scratch with their evidence.
 
 "Fine-tuning Done Right in Model Editing" (Yang et al. 2025) has it that fine-tuning fails at many edits
 because each is fitted before the next is read, and that mini-batches over all of them, in one matrix of the
 model, hold a hundred thousand. Here a request that a later one replaces is left out: no model can say both.
+Training from scratch is the control `retrain`: what the model would be had the corpus said it all.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,10 +26,23 @@ from experiments.studies.edit_sequences import (
     train_later,
 )
 from lm.editors.fitting import request_loss
-from lm.editors.interface import Request
+from lm.editors.interface import CorpusSample, Request, edit_once
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
+from testbed.engine.controls.retrain import Retrain
 from testbed.run.world import World
+
+
+class Training(NamedTuple):
+    """What makes a model that states requests.
+
+    Attributes:
+        train: from the unedited model and all latest requests to another model.
+        flops: arithmetic for a request, given the unedited model and the requests.
+    """
+
+    train: Callable[[LanguageModel, Request], LanguageModel]
+    flops: Callable[[LanguageModel, Request], float]
 
 
 @dataclass(frozen=True)
@@ -59,44 +73,71 @@ class BatchTuning:
         for _ in range(self.epochs):
             yield from split_evenly(rng.permutation(count), self.batch)
 
+    def training(self, seed: int) -> Training:
+        """Fine-tuning of the unedited model."""
 
-def follow_tuning(
-    config: BatchTuning,
+        def tune(model: LanguageModel, facts: Request) -> LanguageModel:
+            batches = self.draw_batches(len(facts.prompt), seed)
+            return train_facts(model, facts, batches, self.rate, self.trained_part)
+
+        def count_for_one(model: LanguageModel, facts: Request) -> float:
+            one = Request(*(x[:1] for x in facts))
+            loss_gradient = jax.grad(lambda params: request_loss(LanguageModel(model.config, params), one))
+            return self.epochs * count_flops(loss_gradient, model.params)
+
+        return Training(tune, count_for_one)
+
+
+def training_from_scratch(editor: Retrain, model: LanguageModel, sample: CorpusSample) -> Training:
+    """The model's own training over again, with the requests' evidence in the corpus."""
+    state = editor.prepare(model, sample)
+
+    def edit(model: LanguageModel, facts: Request) -> Any:
+        return edit_once(editor, model, state, facts, jax.random.key(0))[0]
+
+    def train(model: LanguageModel, facts: Request) -> LanguageModel:
+        change = edit(model, facts)["weights"]
+        return LanguageModel(model.config, jax.tree.map(jnp.add, model.params, change))
+
+    return Training(train, lambda model, facts: count_flops(edit, model, facts) / len(facts.prompt))
+
+
+def follow_training(
+    training: Training,
     model: LanguageModel,
     world: World,
     stream: Stream,
+    weights: np.ndarray,
     marks: Sequence[int],
     seed: int,
     later_steps: int,
     advance: Callable[[int], None] = lambda _: None,
 ) -> ModelAnswers:
-    """The unedited model is tuned on the first requests of a stream, anew for each number of them.
+    """A model is trained on the first requests of a stream, anew for each number of them.
 
-    A request counts as answered at once if it is so after the first tuning that reads it.
+    A request counts as answered at once if it is so after the first training that reads it.
+
+    Args:
+        weights: float[N], of each request as evidence.
     """
     requests = make_single_requests(world, stream.facts, stream.objects)
+    requests = requests._replace(weight=np.asarray(weights, np.float32))
     examination, says, done = Examination(world, stream), np.zeros(len(stream.facts), bool), 0
-    tuned, seconds = model, 0.0
+    trained, seconds, facts = model, 0.0, requests
     for mark in marks:
         latest = stream.latest(mark)
         facts = Request(*(x[latest] for x in requests))
         began = time.perf_counter()
-        batches = config.draw_batches(len(latest), seed)
-        tuned = train_facts(model, facts, batches, config.rate, config.trained_part)
-        jax.block_until_ready(tuned.params)
+        trained = training.train(model, facts)
+        jax.block_until_ready(trained.params)
         seconds = (time.perf_counter() - began) / len(latest)
         change = [
             np.asarray(x, np.float64) - np.asarray(y, np.float64)
-            for x, y in zip(jax.tree.leaves(tuned.params), jax.tree.leaves(model.params), strict=True)
+            for x, y in zip(jax.tree.leaves(trained.params), jax.tree.leaves(model.params), strict=True)
         ]
-        answers = examination.ask(tuned, change)
+        answers = examination.ask(trained, change)
         says[done:mark] = (answers[stream.facts] == stream.objects)[done:mark]
         advance(mark - done)
         done = mark
-    truths = examination.truths
-    one = Request(*(x[:1] for x in truths))
-    flops = config.epochs * count_flops(
-        jax.grad(lambda params: request_loss(LanguageModel(model.config, params), one)), model.params
-    )
-    trained = train_later(tuned, None, truths, examination.spared, seed, later_steps)
-    return examination.finish(model, trained, says, seconds, flops)
+    later = train_later(trained, None, examination.truths, examination.spared, seed, later_steps)
+    return examination.finish(model, later, says, seconds, training.flops(model, facts))

@@ -8,10 +8,11 @@ Worlds are those of `experiments.demo_worlds`, whose runs are used where they ar
 which keyed storage was set. Each editor makes the same requests, which all contradict the truth, on top of
 each other; after 1, 10, 100, ... of them all facts of the world are asked. The agent makes the same edits,
 those of each subject by themselves, so that what it gives up counts as no forgetting. `memit` stands there
-without and with each of its switches, and plain fine-tuning reads all requests together, in mini-batches. One
-subject of five is never edited. Settings are the demo's, but `memit` and `rome` read one opening, not eight,
-and take 10 steps at four times the rate, not 40: a sixteenth of the arithmetic. At the scale `laptop` there
-is one world, of 100,000 facts, whose model `experiments.pretrain --preset paper-laptop` trains.
+without and with each of its switches; plain fine-tuning reads all requests together, in mini-batches; and
+`retrain` trains from scratch with them in the corpus. One subject of five is never edited. Settings are the
+demo's, but `memit` and `rome` read one opening, not eight, and take 10 steps at four times the rate, not 40:
+a sixteenth of the arithmetic. At the scale `laptop` there is one world, of 100,000 facts, whose model
+`experiments.pretrain --preset paper-laptop` trains.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from bayes.interface import Agent
 from bayes.request import EditRequest
 from corpus.arrays import load_arrays, save_arrays
 from corpus.files import staged_file
@@ -33,9 +35,15 @@ from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
-from experiments.studies.batch_tuning import BatchTuning, follow_tuning
+from experiments.studies.batch_tuning import (
+    BatchTuning,
+    Training,
+    follow_training,
+    training_from_scratch,
+)
 from experiments.studies.demo_worlds import list_world_runs
 from experiments.studies.edit_sequences import (
+    CREDENCE,
     AgentAnswers,
     ModelAnswers,
     Stream,
@@ -45,10 +53,13 @@ from experiments.studies.edit_sequences import (
 )
 from experiments.studies.pretrain import name_run
 from experiments.studies.revision import AT_NAMES
+from lm.editors.interface import CorpusSample
 from lm.editors.keyed import AT_THE_NAME
+from lm.language_model import LanguageModel
 from testbed.console import show_progress
 from testbed.engine.catalogue import default_configurations
 from testbed.engine.checks import prepare_editor
+from testbed.engine.controls.retrain import Retrain
 from testbed.engine.identity import method_identity
 from testbed.engine.methods import Method
 from testbed.engine.tuning import method_named
@@ -65,6 +76,7 @@ from testbed.scores.tables import Cell, Table
 
 LOCATE = {"contexts": 1, "steps": 10, "rate": 0.4}
 SWITCHES = ("accumulate", "null_space", "normalise", "anchor")
+RETRAIN = "retrain"
 EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{name: (name, {}) for name in ("keyed", "keyed-counting", "keyed-request", "lora-down")},
     "keyed, decay": ("keyed", {"fit": replace(AT_THE_NAME, decay=0.03)}),
@@ -75,6 +87,7 @@ EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{f"memit, {switch}": ("memit", LOCATE | {switch: True}) for switch in SWITCHES},
     "memit, accumulate, null_space": ("memit", LOCATE | {"accumulate": True, "null_space": True}),
     "memit, all": ("memit", LOCATE | dict.fromkeys(SWITCHES, True)),
+    RETRAIN: (RETRAIN, {}),
 }
 """Who edits: the editor, and how its settings differ from the demo's."""
 TUNINGS: Mapping[str, BatchTuning] = {
@@ -226,19 +239,48 @@ def file_editor(options: Settings, run: Run, name: str) -> None:
     stream = draw_stream(world, options.edits, seed)
     model, _ = load_model(run, world)
     with show_progress(name, options.edits) as advance:
-        if name in TUNINGS:
-            answers = follow_tuning(
-                TUNINGS[name], model, world, stream, options.marks, seed, options.later, advance
+        if name in TUNINGS or name == RETRAIN:
+            training = training_of(options, run, name, world, model, stream)
+            weights = weights_of(paper_agent(world), world, stream)
+            answers = follow_training(
+                training, model, world, stream, weights, options.marks, seed, options.later, advance
             )
         else:
             editor = method_of(options, run, name, world).editor
-            state = prepare_editor(editor, model, corpus_sample(run, world, cases_of(world, stream), seed))
+            state = prepare_editor(editor, model, sample_for(run, world, stream))
             answers = follow_editor(
                 editor, model, world, state, stream, options.marks, seed, options.later,
                 time.perf_counter, advance,
             )  # fmt: skip
     with staged_file(path) as aside, aside.open("wb") as file:
         save_arrays(answers, file)
+
+
+def training_of(
+    options: Settings, run: Run, name: str, world: World, model: LanguageModel, stream: Stream
+) -> Training:
+    """One of TUNINGS, or training from scratch."""
+    if name in TUNINGS:
+        return TUNINGS[name].training(world_seed(run))
+    editor = method_of(options, run, name, world).editor
+    assert isinstance(editor, Retrain)
+    return training_from_scratch(editor, model, sample_for(run, world, stream))
+
+
+def weights_of(agent: Agent, world: World, stream: Stream) -> np.ndarray:
+    """float[N]: how much evidence each request of a stream is, were it the only one."""
+    graph = world.graph
+    return np.array(
+        [
+            agent.weight_for(int(graph.subject[f]), int(graph.relation[f]), o, CREDENCE)
+            for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)
+        ]
+    )
+
+
+def sample_for(run: Run, world: World, stream: Stream) -> CorpusSample:
+    """What editors may read of the corpus before these requests."""
+    return corpus_sample(run, world, cases_of(world, stream), world_seed(run))
 
 
 def cases_of(world: World, stream: Stream) -> list[Case]:
