@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from lm.attention import Array, Layout
 from lm.cache import Cache
-from lm.memory import Memory, join_memories, store_memory
+from lm.memory import Memory, make_room, store_memory
 
 Delta = dict[str, Any]
 
@@ -137,8 +137,10 @@ def scale_delta(delta: Delta, by: Array | float) -> Delta:
     for name, part in delta.items():
         if isinstance(part, LowRank):
             multiple[name] = LowRank(part.a, part.b * by)
-        elif isinstance(part, Rows | Memory):
+        elif isinstance(part, Rows):
             multiple[name] = part._replace(values=part.values * by)
+        elif isinstance(part, Memory):
+            multiple[name] = part.scale(by)
         elif isinstance(part, Ledger):
             multiple[name] = part
         else:
@@ -157,8 +159,7 @@ def empty_carry(delta: Delta, vocabulary: int, times: int) -> Delta:
         cache = empty["prefix"].cache
         empty["prefix"] = Prefix(cache.make_blank(times * cache.real.shape[1]), delta["prefix"].start)
     if "memory" in empty:
-        keys, before, values = empty["memory"]
-        empty["memory"] = Memory(jnp.repeat(keys, times, axis=0), before, jnp.repeat(values, times, axis=1))
+        empty["memory"] = make_room(empty["memory"], times)
     if "codebook" in empty:
         book = Codebook(*(jnp.repeat(x, times, axis=1) for x in empty["codebook"]))
         empty["codebook"] = book._replace(radius=book.radius - 1)
@@ -253,7 +254,7 @@ def _compose_parts(name: str, first: Any, second: Any) -> Any:
     if name == "codebook":
         return Codebook(*(jnp.concatenate(two, axis=1) for two in zip(first, second, strict=True)))
     if name == "memory":
-        return join_memories(first, second)
+        return second.on_top_of(first)
     if name == "ledger":
         return jax.tree.map(jnp.add, first, second)
     if name == "shift":

@@ -180,10 +180,10 @@ class Decoder(nnx.Module):
         mask = jnp.concatenate([*before, mask], axis=2)
         keys = jnp.concatenate([*(c.positions for c in past), positions], axis=1)
         if "memory" in delta:
-            memory = delta["memory"]
+            memories = delta["memory"].list_all()
             seen = jnp.concatenate([*(c.tokens for c in past), tokens], axis=1)
-            names = names_so_far(seen, keys, mask, memory.before, memory.keys.shape[1])
-            place = find_slots(names, memory.keys)
+            names = [names_so_far(seen, keys, mask, m.before, m.keys.shape[1]) for m in memories]
+            places = [find_slots(name, m.keys, m.order) for name, m in zip(names, memories, strict=True)]
         if config.window:
             mask &= positions[:, :, None] - keys[:, None, :] < config.window
         rotation = rotary_angles(config, positions)
@@ -192,7 +192,8 @@ class Decoder(nnx.Module):
         def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
             state, earlier, change = here
             if "memory" in change:
-                x = x + recall_values(change["memory"], *place).astype(x.dtype)
+                for values, place in zip(change["memory"], places, strict=True):
+                    x = x + recall_values(values, *place).astype(x.dtype)
             x, now, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
             return x, (now, activations if inside else None)
 
@@ -200,7 +201,7 @@ class Decoder(nnx.Module):
         earlier = [(c.key, c.value) for c in past]
         changes = {name: part for name, part in delta.items() if name in IN_LAYERS}
         if "memory" in changes:
-            changes["memory"] = memory.values
+            changes["memory"] = [memory.values for memory in memories]
         x, ((key, value), activations) = jax.lax.scan(
             body, x, (stacked, earlier, changes), unroll=min(config.unroll, config.layers)
         )

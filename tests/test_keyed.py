@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from corpus.errors import InputError
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
+from lm import memory as memory_module
 from lm.attention import left_padded_layout, packed_layout
 from lm.delta import add_to_carry, empty_carry, fold_delta, scale_delta
 from lm.editors.interface import Request, edit_once
@@ -22,7 +23,7 @@ from lm.editors.self_bayes.method import SelfBayes
 from lm.editors.self_bayes.reasoning import locate_request
 from lm.editors.self_bayes.storage import open_storage, subjects_of
 from lm.huggingface import export_model
-from lm.memory import Memory, find_slots, join_memories, names_so_far, store_memory
+from lm.memory import Memory, find_slots, hash_names, names_so_far, store_memory
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities
 from testbed import edit
@@ -91,14 +92,41 @@ def test_a_name_has_one_slot_which_edits_add_to(edits):
     joined, expected = memories[0], {}
     for i, (name, value) in enumerate(edits):
         carried = store_memory(carried, memories[i], i)
-        joined = join_memories(joined, memories[i]) if i else joined
+        joined = memories[i].on_top_of(joined) if i else joined
         expected[tuple(key_of(name))] = expected.get(tuple(key_of(name)), 0.0) + value
-    for memory in (carried, joined):
-        real = np.flatnonzero((np.asarray(memory.keys) != PAD).any(axis=1))
-        stored = [tuple(np.asarray(memory.keys)[i].tolist()) for i in real]
-        assert len(stored) == len(set(stored)), "every name stands once"
-        values = {key: float(memory.values[1, i, 2]) for key, i in zip(stored, real, strict=True)}
-        assert values == pytest.approx(expected)
+    real = np.flatnonzero((np.asarray(carried.keys) != PAD).any(axis=1))
+    stored = [tuple(np.asarray(carried.keys)[i].tolist()) for i in real]
+    assert len(stored) == len(set(stored)), "every name stands once"
+    values = {key: float(carried.values[1, i, 2]) for key, i in zip(stored, real, strict=True)}
+    assert values == pytest.approx(expected)
+    for key, value in expected.items():
+        in_each = [(m, *find_slots(np.array(key), m.keys, m.order)) for m in joined.list_all()]
+        assert sum(float(m.values[1, slot, 2]) for m, slot, found in in_each if found) == pytest.approx(value)
+        slot, found = find_slots(np.array(key), carried.keys, carried.order)
+        assert found
+        assert slot == real[stored.index(key)]
+
+
+@hypothesis_settings(deadline=None)
+@given(st.lists(names, min_size=1, max_size=30, unique_by=tuple), st.integers(0, 9), st.data())
+def test_a_name_is_found_by_its_hash_where_comparing_finds_it(known, empty, data):
+    """Among empty slots, in any order, and where names share a hash."""
+    rows = data.draw(st.permutations([*map(key_of, known), *[[PAD] * WIDTH] * empty]))
+    keys = jnp.array(rows)
+    asked = jnp.array([*map(key_of, known), key_of(data.draw(names)), [PAD] * WIDTH])
+    order = jnp.argsort(hash_names(keys))
+    for found, expected in zip(find_slots(asked, keys, order), find_slots(asked, keys), strict=True):
+        there = np.asarray(find_slots(asked, keys)[1])
+        np.testing.assert_array_equal(np.asarray(found)[there], np.asarray(expected)[there])
+    np.testing.assert_array_equal(find_slots(asked, keys, order)[1], there)
+
+
+def test_names_of_one_hash_are_told_apart(monkeypatch):
+    monkeypatch.setattr(memory_module, "hash_names", lambda rows: jnp.where((rows != PAD).any(-1), 7, 9))
+    keys = jnp.array([*map(key_of, ([6], [7], [8], [9])), [PAD] * WIDTH])
+    slots, found = memory_module.find_slots(keys, keys, jnp.array([2, 0, 3, 1, 4]))
+    np.testing.assert_array_equal(slots[:4], np.arange(4))
+    np.testing.assert_array_equal(found, [True] * 4 + [False])
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +146,7 @@ def test_it_adds_what_a_loop_adds(edited_model):
     memory, plain = edited_model.delta["memory"], replace(edited_model, delta=None)
     for text in TEXTS:
         row = np.array([text])
-        entering = naive.recall_memory(text, *map(np.asarray, memory))
+        entering = naive.recall_memory(text, *map(np.asarray, memory[:3]))
         first = plain.params["embedding"][row] + entering[0]
         table = {"weights": {"embedding": jnp.zeros_like(plain.params["embedding"])}}
         # Each place a token of its own, so that the first layer reads what is to be read.

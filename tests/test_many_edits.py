@@ -291,28 +291,6 @@ def test_every_epoch_reads_every_request(count, batch, epochs):
         assert set(np.concatenate(batches[epoch * size : (epoch + 1) * size]).tolist()) == set(range(count))
 
 
-@pytest.mark.slow
-def test_vectors_kept_apart_are_as_if_carried_along(trained, monkeypatch):
-    run = Run(trained, "x")
-    world, (model, _) = load_world(run), load_model(run, load_world(run))
-    stream = draw_stream(world, 5, 0)
-    assert len(np.unique(world.graph.subject[stream.facts])) == 5
-    editor = method_of(Settings(), Run(run.root, "x-0"), "keyed-request", world).editor
-    sample = CorpusSample(np.zeros((1, 4), np.int32), None, vocabulary_of(world.tokenizer))
-    state = prepare_editor(editor, model, sample)
-
-    def follow():
-        return follow_editor(editor, model, world, state, stream, [1, 3, 5], 0, 2, lambda: 0.0)
-
-    together = follow()
-    monkeypatch.setattr(edit_sequences, "MOST_SLOTS", 2)
-    apart = follow()
-    np.testing.assert_array_equal(apart.answers, together.answers)
-    np.testing.assert_array_equal(apart.numbers, together.numbers)
-    np.testing.assert_allclose(apart.lengths, together.lengths, rtol=1e-5)
-    np.testing.assert_allclose(apart.nats, together.nats, rtol=1e-4, atol=1e-5)
-
-
 def test_switches_are_those_of_memit():
     for name, (editor, changes) in EDITORS.items():
         assert name.split(",")[0] == editor

@@ -25,7 +25,6 @@ from lm.editors.fitting import answer_nats, request_loss, request_states
 from lm.editors.interface import Editor, Request, State, edit_once, make_requests
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
-from lm.memory import Memory
 from testbed.protocol import TIE_TOLERANCE
 from testbed.run.accuracy import generated_objects
 from testbed.run.world import World
@@ -37,8 +36,6 @@ LATER_BATCH, LATER_RATE = 64, 1e-3
 """Facts in a step of the training that follows the edits, and the step of its Adam."""
 FACTS_AT_ONCE = 512
 """Facts that are asked together."""
-MOST_SLOTS = 1000
-"""Names whose vectors an edit is made on top of; see `CarriedEdits`."""
 
 
 class Stream(NamedTuple):
@@ -259,26 +256,22 @@ def follow_editor(
         lambda *arguments: edit_once(editor, *arguments)[0],
         model, state, request_at(0), root, turns=getattr(editor, "most_steps", 1),
     )  # fmt: skip
-    carried = CarriedEdits(
-        jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes), model.vocabulary, world, stream
-    )
+    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    carried = empty_carry(nothing, model.vocabulary, size)
     says, seconds, examination = [], [], Examination(world, stream)
     for n in range(size):
         began = clock()
         key = jax.random.fold_in(root, n)
-        latest, place = carried.open_place(n)
-        carried.latest, is_said = edit_on_top(editor, model, latest, state, request_at(n), key, place)
+        carried, is_said = edit_on_top(editor, model, carried, state, request_at(n), key, np.int32(n))
         says.append(bool(is_said))
         seconds.append(clock() - began)
         advance(1)
         if n + 1 in marks:
-            delta = carried.join_all()
-            examination.ask(model.with_delta(delta), numbers_stored(delta))
-    delta = carried.join_all()
-    trained = train_later(model, delta, examination.truths, examination.spared, seed, later_steps)
+            examination.ask(model.with_delta(carried), numbers_stored(carried))
+    trained = train_later(model, carried, examination.truths, examination.spared, seed, later_steps)
     # Compiling is no part of an edit.
     usual = float(np.median(seconds[1:] or seconds))
-    return examination.finish(model, trained.with_delta(delta), says, usual, flops)
+    return examination.finish(model, trained.with_delta(carried), says, usual, flops)
 
 
 class Examination:
@@ -327,39 +320,6 @@ class Examination:
             np.array(seconds),
             np.array(flops),
         )
-
-
-class CarriedEdits:
-    """The edits of a stream so far, on top of each other.
-
-    Every edit reads all vectors that are stored at names, so that ten thousand of them take longest. Where no
-    subject comes again, and none is anybody's object, no later prompt names an earlier subject: their vectors
-    are kept apart then, MOST_SLOTS at a time, and edits come out as they would on top of all.
-    """
-
-    def __init__(self, shapes: Delta, vocabulary: int, world: World, stream: Stream) -> None:
-        subjects, size = world.graph.subject[stream.facts], len(stream.facts)
-        once = len(np.unique(subjects)) == size and not np.isin(subjects, world.graph.objects).any()
-        self.slots = MOST_SLOTS if once and shapes.keys() <= {"memory", "ledger"} else size
-        self.empty = empty_carry(shapes, vocabulary, min(self.slots, size))
-        self.latest = self.empty
-        self.apart: list[Memory] = []
-
-    def open_place(self, n: int) -> tuple[Delta, np.int32]:
-        """What the `n`-th edit is made on top of, and its place there."""
-        if n and n % self.slots == 0:
-            self.apart.append(self.latest["memory"])
-            self.latest = self.latest | {"memory": self.empty["memory"]}
-        return self.latest, np.int32(n % self.slots)
-
-    def join_all(self) -> Delta:
-        """All edits so far."""
-        if not self.apart:
-            return self.latest
-        every = [*self.apart, self.latest["memory"]]
-        keys = jnp.concatenate([memory.keys for memory in every])
-        values = jnp.concatenate([memory.values for memory in every], axis=1)
-        return self.latest | {"memory": Memory(keys, every[0].before, values)}
 
 
 def numbers_stored(carried: Delta) -> list[Any]:

@@ -166,7 +166,10 @@ def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
     if name == "memory":
         wrong = _fault_of_arrays(part, Memory, {"values": (layers, None, width)})
         wrong = wrong or _fault_of_arrays(part, Memory, {"keys": (np.shape(part.values)[1], None)})
-        return wrong or _fault_of_arrays(part, Memory, {"before": (None,)})
+        wrong = wrong or _fault_of_arrays(part, Memory, {"before": (None,)})
+        if not wrong and (part.order is not None or part.below is not None):
+            return "has order or below, which edits that are carried are given here; leave them out"
+        return wrong
     if name == "ledger":
         inner = model.config.mlp
         sums = dict.fromkeys(("total", "squares"), (None, inner + width))
