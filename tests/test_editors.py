@@ -43,6 +43,7 @@ TOY = {
     "mend": {"rank": 7, "steps": 60, "batch": 8},
     "in-context": {"copies": COPIES},
     "grace": {"rate": 0.3},
+    "sparse": {"learning_rate": 0.1},
     "self-bayes": {
         "beliefs": BeliefConfig(samples=512, top=16), "fit": FIT, "peers": 3, "others": 9, "at_once": 5,
         "anchor": 4.0, "logic": False,  # Of sentences about truth this model was taught nothing.
@@ -92,7 +93,7 @@ STORES = ("rome", "rome, last token", "memit")
 SELDOM = (
     "lora-down, rank 3", "lora-all", "full", "full-early", "full-late", "ft-constrained", "rome",
     "rome, last token", "memit", "mend", "in-context, imagine", "grace", "self-bayes", "count-based",
-    "context-distillation", "keyed", "keyed-counting",
+    "context-distillation", "keyed", "keyed-counting", "sparse",
 )  # fmt: skip
 """Relatives of other editors here: compiling their batteries takes minutes, and `make slow` does."""
 
@@ -171,6 +172,7 @@ def test_what_was_read_and_learned_from_is_counted(done):
         "memit": (STEPS, (STEPS + 2 + 2) * asked, STEPS * asked),
         "mend": (1, 2 * request, request),
         "grace": (STEPS, (STEPS + 1) * request, STEPS * request),
+        "sparse": (STEPS, (STEPS + 1) * request, STEPS * request),
         "in-context": (0, 1 + COPIES * sentences, 0),
         "in-context, imagine": (0, 2 + sentences, 0),
         "none": (0, 0, 0),
