@@ -88,7 +88,7 @@ EDITORS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "memit, accumulate, null_space": ("memit", LOCATE | {"accumulate": True, "null_space": True}),
     "memit, all": ("memit", LOCATE | dict.fromkeys(SWITCHES, True)),
     "sparse": ("sparse", {}),
-    **{f"sparse, {rate:g}": ("sparse", {"learning_rate": rate}) for rate in (3e-3, 3e-2, 0.1)},
+    **{f"sparse, {rate:g}": ("sparse", {"learning_rate": rate}) for rate in (1e-3, 3e-3, 3e-2, 0.1)},
     RETRAIN: (RETRAIN, {}),
 }
 """Who edits: the editor, and how its settings differ from the demo's."""
