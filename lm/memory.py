@@ -17,7 +17,7 @@ from corpus.text.tokenizer import PAD
 from lm.attention import Array
 
 SAME_HASH = 4
-"""Names of one hash that are told apart: of ten thousand names two share one in 2% of cases, five hardly ever."""
+"""Names of one hash that are told apart; of ten thousand two share one in 2% of cases, five hardly ever."""
 NO_NAME = 2**32 - 1
 """In place of the hash of a slot that holds nothing; those of names are smaller."""
 
