@@ -107,7 +107,7 @@ def test_a_name_has_one_slot_which_edits_add_to(edits):
         assert slot == real[stored.index(key)]
 
 
-@hypothesis_settings(deadline=None)
+@hypothesis_settings(deadline=None, max_examples=20)
 @given(st.lists(names, min_size=1, max_size=30, unique_by=tuple), st.integers(0, 9), st.data())
 def test_a_name_is_found_by_its_hash_where_comparing_finds_it(known, empty, data):
     """Among empty slots, in any order, and where names share a hash."""

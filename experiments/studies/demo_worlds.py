@@ -38,7 +38,7 @@ from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings
 
 EDITORS = (
     "none", "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained",
-    "rome", "mend", "in-context", "grace", "context-distillation", "count-based", "self-bayes",
+    "rome", "mend", "in-context", "grace", "sparse", "context-distillation", "count-based", "self-bayes",
     "random-target", "oracle",
 )  # fmt: skip
 """All but `memit`, which is `rome` where edits are made one at a time."""
