@@ -108,12 +108,14 @@ def test_a_name_has_one_slot_which_edits_add_to(edits):
 
 
 @hypothesis_settings(deadline=None, max_examples=20)
-@given(st.lists(names, min_size=1, max_size=30, unique_by=tuple), st.integers(0, 9), st.data())
-def test_a_name_is_found_by_its_hash_where_comparing_finds_it(known, empty, data):
-    """Among empty slots, in any order, and where names share a hash."""
-    rows = data.draw(st.permutations([*map(key_of, known), *[[PAD] * WIDTH] * empty]))
+@given(st.lists(names, min_size=1, max_size=30, unique_by=tuple), st.randoms(use_true_random=False), names)
+def test_a_name_is_found_by_its_hash_where_comparing_finds_it(known, order_of, other):
+    """Among empty slots and in any order; one shape, so that nothing is compiled again."""
+    nothing = [PAD] * WIDTH
+    rows = [*map(key_of, known), *[nothing] * (40 - len(known))]
+    order_of.shuffle(rows)
     keys = jnp.array(rows)
-    asked = jnp.array([*map(key_of, known), key_of(data.draw(names)), [PAD] * WIDTH])
+    asked = jnp.array([*map(key_of, known), key_of(other), *[nothing] * (31 - len(known))])
     order = jnp.argsort(hash_names(keys))
     for found, expected in zip(find_slots(asked, keys, order), find_slots(asked, keys), strict=True):
         there = np.asarray(find_slots(asked, keys)[1])

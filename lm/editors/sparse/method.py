@@ -82,6 +82,6 @@ def count_woken(inner: Array, real: Array, slots: int) -> jax.Array:
         real: bool[B, T], which tokens count.
         slots: how many are the most active.
     """
-    strength = jnp.abs(as_float32(inner))
+    strength = jnp.abs(as_float32(jnp.asarray(inner)))
     least = jax.lax.top_k(strength, min(slots, strength.shape[-1]))[0][..., -1:]
     return jnp.sum((strength >= least) & real[None, ..., None], axis=(1, 2)).astype(jnp.float32)
