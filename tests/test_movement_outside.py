@@ -11,7 +11,7 @@ from testbed.run.agents import paper_agent
 
 def test_movement_is_summed_over_the_subjects_own_facts_and_over_others(world):
     agent, stream = paper_agent(world), draw_stream(world, 3, 0)
-    found = measure_movement(agent, world, stream.facts, stream.objects)
+    found = measure_movement(agent, world, stream)
     graph = world.graph
     for i, (fact, obj) in enumerate(zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)):
         s, r = int(graph.subject[fact]), int(graph.relation[fact])

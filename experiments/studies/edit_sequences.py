@@ -124,11 +124,23 @@ def follow_agent(agent: Agent, world: World, stream: Stream, marks: Sequence[int
 
 def make_agent_edits(agent: Agent, world: World, stream: Stream, which: np.ndarray) -> Agent:
     """The agent after some requests of a stream, in their order."""
-    graph = world.graph
-    for fact, obj in zip(stream.facts[which].tolist(), stream.objects[which].tolist(), strict=True):
-        s, r = int(graph.subject[fact]), int(graph.relation[fact])
-        agent = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
+    for n in which.tolist():
+        agent = agent.with_edit(weigh_request(agent, world, stream, n))
     return agent
+
+
+def weigh_request(agent: Agent, world: World, stream: Stream, n: int) -> EditRequest:
+    """The `n`-th request of a stream, with the weight that brings the agent to the credence."""
+    fact, obj = int(stream.facts[n]), int(stream.objects[n])
+    s, r = int(world.graph.subject[fact]), int(world.graph.relation[fact])
+    return EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE))
+
+
+def cluster_by_world(subjects: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Clusters of the rows of several worlds, given the subject of each row; no two worlds share one."""
+    world = np.repeat(np.arange(len(subjects)), [len(of_world) for of_world in subjects])
+    pairs = np.stack([world, np.concatenate(subjects)])
+    return {"subject": np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1), "world": world}
 
 
 def best_answers(
@@ -139,11 +151,15 @@ def best_answers(
     for start in range(0, len(facts), FACTS_AT_ONCE):
         some = slice(start, start + FACTS_AT_ONCE)
         beliefs = agent.distributions(graph.subject[facts[some]], graph.relation[facts[some]])
-        best, rows = beliefs.argmax(axis=1), np.arange(len(beliefs))
         earlier = np.minimum(np.searchsorted(agent.objects, before[some]), len(agent.objects) - 1)
-        answers.append(agent.objects[best])
-        moved.append(beliefs[rows, earlier] < beliefs[rows, best] * (1 - TIE_TOLERANCE))
+        answers.append(agent.objects[beliefs.argmax(axis=1)])
+        moved.append(find_moved(beliefs, earlier))
     return np.concatenate(answers), np.concatenate(moved)
+
+
+def find_moved(beliefs: np.ndarray, earlier: np.ndarray) -> np.ndarray:
+    """bool[n]: whether earlier answers, int[n] columns, are none of the best of float64[n, K] any more."""
+    return beliefs[np.arange(len(beliefs)), earlier] < beliefs.max(axis=1) * (1 - TIE_TOLERANCE)
 
 
 @dataclass(frozen=True)

@@ -43,13 +43,14 @@ from experiments.studies.batch_tuning import (
 )
 from experiments.studies.demo_worlds import list_world_runs
 from experiments.studies.edit_sequences import (
-    CREDENCE,
     AgentAnswers,
     ModelAnswers,
     Stream,
+    cluster_by_world,
     draw_stream,
     follow_agent,
     follow_editor,
+    weigh_request,
 )
 from experiments.studies.pretrain import name_run
 from experiments.studies.revision import AT_NAMES
@@ -243,7 +244,9 @@ def file_editor(options: Settings, run: Run, name: str) -> None:
     with show_progress(name, options.edits) as advance:
         if name in TUNINGS or name == RETRAIN:
             training = training_of(options, run, name, world, model, stream)
-            weights = weights_of(paper_agent(world), world, stream)
+            # Only what stands in a corpus is weighed.
+            is_weighed = name == RETRAIN
+            weights = weights_of(paper_agent(world), world, stream) if is_weighed else np.zeros(options.edits)
             answers = follow_training(
                 training, model, world, stream, weights, options.marks, seed, options.later, advance
             )
@@ -271,13 +274,7 @@ def training_of(
 
 def weights_of(agent: Agent, world: World, stream: Stream) -> np.ndarray:
     """float[N]: how much evidence each request of a stream is, were it the only one."""
-    graph = world.graph
-    return np.array(
-        [
-            agent.weight_for(int(graph.subject[f]), int(graph.relation[f]), o, CREDENCE)
-            for f, o in zip(stream.facts.tolist(), stream.objects.tolist(), strict=True)
-        ]
-    )
+    return np.array([weigh_request(agent, world, stream, n).weight for n in range(len(stream.facts))])
 
 
 def sample_for(run: Run, world: World, stream: Stream) -> CorpusSample:
@@ -358,11 +355,8 @@ def estimate_at(worlds: Sequence[WorldAnswers], mark: int, number: int) -> dict[
     """The metrics of worlds pooled; facts of one subject, and of one world, depend on each other."""
     found = [metrics_at(one, mark, number) for one in worlds]
     pooled = {name: pool_metrics([metrics[name] for metrics in found]) for name in found[0]}
-    sizes = [len(one.world.graph) for one in worlds]
-    world = np.repeat(np.arange(len(worlds)), sizes)
-    subject = np.concatenate([one.world.graph.subject for one in worlds])
-    subjects = np.unique(np.stack([world, subject]), axis=1, return_inverse=True)[1].reshape(-1)
-    return estimate_metrics(pooled, {"subject": subjects, "world": world}, np.ones(len(world), bool))
+    clusters = cluster_by_world([one.world.graph.subject for one in worlds])
+    return estimate_metrics(pooled, clusters, np.ones(len(clusters["world"]), bool))
 
 
 def pool_metrics(metrics: Sequence[Metric]) -> Metric:

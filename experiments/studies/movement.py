@@ -11,21 +11,26 @@ only. Intervals are over worlds and subjects. Takes a few minutes of one core.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes.interface import Agent
-from bayes.request import EditRequest
 from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list, write_record
 from experiments.settings import StudySettings
 from experiments.studies.demo_worlds import list_world_runs
-from experiments.studies.edit_sequences import CREDENCE, draw_stream
+from experiments.studies.edit_sequences import (
+    Stream,
+    cluster_by_world,
+    draw_stream,
+    find_moved,
+    weigh_request,
+)
 from testbed.console import say, show_progress
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS
-from testbed.protocol import TIE_TOLERANCE
 from testbed.run.agents import paper_agent
 from testbed.run.world import World, load_world
 from testbed.scores.metric import Metric, mean_of
@@ -47,14 +52,13 @@ class Settings(StudySettings):
     """Requests in each."""
 
 
-@dataclass(frozen=True)
-class Movement:
+class Movement(NamedTuple):
     """What requests of one world move.
 
     Attributes:
         subjects: int[N], of the requests.
         own, others: float[N], summed total variation over facts of the subject, and of all others.
-        own_moved, others_moved: int[N], answers that are none of the best any more.
+        own_moved, others_moved: float[N], how many answers that are none of the best any more.
         largest: float[N], the largest total variation among the facts of others.
     """
 
@@ -66,29 +70,20 @@ class Movement:
     largest: np.ndarray
 
 
-def measure_movement(agent: Agent, world: World, facts: np.ndarray, objects: np.ndarray) -> Movement:
-    """Each request of int[N] facts (indices), by itself."""
+def measure_movement(agent: Agent, world: World, stream: Stream) -> Movement:
+    """Each request of a stream by itself."""
     graph = world.graph
-    before = agent.distributions(graph.subject, graph.relation)
-    rows, best = np.arange(len(before)), before.argmax(axis=1)
+    every, before = np.arange(len(graph)), agent.distributions(graph.subject, graph.relation)
     found: list[tuple[float, ...]] = []
-    for fact, obj in zip(facts.tolist(), objects.tolist(), strict=True):
-        s, r = int(graph.subject[fact]), int(graph.relation[fact])
-        edited = agent.with_edit(EditRequest(s, r, obj, agent.weight_for(s, r, obj, CREDENCE)))
+    for n, fact in enumerate(stream.facts.tolist()):
+        edited = agent.with_edit(weigh_request(agent, world, stream, n))
         after = edited.distributions(graph.subject, graph.relation)
-        moved = after[rows, best] < after.max(axis=1) * (1 - TIE_TOLERANCE)
-        variation = np.abs(after - before).sum(axis=1) / 2
-        own, others = (graph.subject == s) & (rows != fact), graph.subject != s
-        found.append(
-            (
-                variation[own].sum(),
-                variation[others].sum(),
-                moved[own].sum(),
-                moved[others].sum(),
-                variation[others].max(),
-            )
-        )
-    return Movement(graph.subject[facts], *np.array(found).T)
+        moved, variation = find_moved(after, before.argmax(axis=1)), np.abs(after - before).sum(axis=1) / 2
+        others = graph.subject != graph.subject[fact]
+        own = ~others & (every != fact)
+        sums = [part.sum() for of_whom in (variation, moved) for part in (of_whom[own], of_whom[others])]
+        found.append((*sums, variation[others].max()))
+    return Movement(graph.subject[stream.facts], *np.array(found).T)
 
 
 def run_study(settings: Settings) -> None:
@@ -99,21 +94,14 @@ def run_study(settings: Settings) -> None:
             build_corpus(replace(CORPUS["tiny"], **stages.settings_of_run(run, seed)))
             world = load_world(run)
             stream = draw_stream(world, settings.requests, seed)
-            moves.append(measure_movement(paper_agent(world), world, stream.facts, stream.objects))
+            moves.append(measure_movement(paper_agent(world), world, stream))
             advance(1)
-    own, others, own_moved, others_moved, largest = (
-        np.concatenate([getattr(move, name) for move in moves])
-        for name in ("own", "others", "own_moved", "others_moved", "largest")
-    )
-    clusters = {
-        "subject": np.concatenate([move.subjects for move in moves]),
-        "world": np.repeat(np.arange(len(moves)), [len(move.own) for move in moves]),
-    }
-    clusters["subject"] = clusters["subject"] + clusters["world"] * (1 + clusters["subject"].max())
+    _, own, others, own_moved, others_moved, largest = map(np.concatenate, zip(*moves, strict=True))
+    clusters = cluster_by_world([move.subjects for move in moves])
     metrics = {
         OUTSIDE: Metric(others, own + others, limits=(0, 1)),
-        OWN_MOVED: mean_of(own_moved.astype(float)),
-        OTHERS_MOVED: mean_of(others_moved.astype(float)),
+        OWN_MOVED: mean_of(own_moved),
+        OTHERS_MOVED: mean_of(others_moved),
         LARGEST: mean_of(largest),
     }
     estimates = estimate_metrics(metrics, clusters, np.ones(len(own), bool))
