@@ -40,7 +40,7 @@ class ModelConfig:
     remat: bool = False
     """Compute each layer again in the backward pass instead of keeping what it needs: slower, less memory."""
     unroll: int = 1
-    """Layers compiled together on a processor; more compiles longer and may run faster. A GPU takes one."""
+    """Layers compiled together; more compiles longer and may run faster."""
 
     def __post_init__(self) -> None:
         if self.rope_scaling is not None:

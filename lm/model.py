@@ -203,14 +203,9 @@ class Decoder(nnx.Module):
         if "memory" in changes:
             changes["memory"] = [memory.values for memory in memories]
         x, ((key, value), activations) = jax.lax.scan(
-            body, x, (stacked, earlier, changes), unroll=layers_at_once(config)
+            body, x, (stacked, earlier, changes), unroll=min(config.unroll, config.layers)
         )
         return self.norm(x), Cache(key, value, positions, real, jnp.asarray(tokens, jnp.int32)), activations
-
-
-def layers_at_once(config: ModelConfig) -> int:
-    """How many layers are compiled together: on a GPU one, since it gains little there by several."""
-    return min(config.unroll, config.layers) if jax.default_backend() == "cpu" else 1
 
 
 def init_params(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:

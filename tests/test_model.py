@@ -25,6 +25,7 @@ from lm.scoring import (
     object_log_probabilities,
     tree_size,
 )
+from testbed.run.model import shape_to_edit
 from tests import naive
 from tests.toys import read_whole
 
@@ -141,6 +142,13 @@ def test_unrolling_changes_nothing(params):
     unrolled = replace(TINY, unroll=3)
     other = read_whole(LanguageModel(unrolled, params), document)
     np.testing.assert_allclose(logits_of(params, document), other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("device", "layers"), [("cpu", 3), ("gpu", 1)])
+def test_edits_are_compiled_a_layer_at_a_time_on_a_gpu(device, layers, monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: device)
+    unrolled = replace(TINY, unroll=3)
+    assert shape_to_edit(unrolled) == replace(unrolled, unroll=layers)
 
 
 def test_a_delta_of_zero_is_bit_identical(params):

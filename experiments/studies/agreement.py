@@ -5,11 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpus.seeds import generator
+from testbed.engine.results import cluster_levels
 from testbed.scores.metric import Metric
-from testbed.scores.statistics import Estimate, kendall_tau
+from testbed.scores.statistics import Estimate, kendall_tau, rank_values
+from testbed.scores.summary import ScoredEditor
 
 CASES = "cases"
 """One half of a model's cases against the other: how well so few can agree."""
+RESAMPLES = 2000
 
 
 class Agreement(NamedTuple):
@@ -32,6 +36,31 @@ class Agreement(NamedTuple):
             if defined_taus
             else "-"
         )
+
+
+def rank_agreement(
+    editors_by_model: Mapping[str, Sequence[ScoredEditor]],
+    metric: str,
+    pairs: Mapping[str, list[tuple[int, int]]],
+) -> dict[str, Agreement]:
+    """How far models agree about the order of editors by a metric.
+
+    Args:
+        editors_by_model: the same editors in the same order on each model, by the model's name.
+        pairs: by factor, the models that are compared, by their places.
+    """
+    goodness_of_all, halves = [], []
+    for name, editors in editors_by_model.items():
+        rng = generator(0, f"stability {name}")
+        weights = draw_case_weights(cluster_levels(editors[0].edits.results), RESAMPLES, rng)
+        side = rng.permutation(weights.shape[1]) % 2 == 0
+        better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
+        pair = [e.values[e.name][metric] for e in editors]
+        parts = [rank_values(weighted_ratios(pair, weights * part), better) for part in (1, side, ~side)]
+        goodness_of_all.append(parts[0])
+        halves.append(np.stack(parts[1:], axis=1))
+    least = min(len(editors[0].edits.results) for editors in editors_by_model.values())
+    return agreement_by_factor(np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs, least)
 
 
 def agreement_by_factor(

@@ -33,27 +33,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from corpus.config import TokenizerConfig, WorldConfig
 from corpus.files import read_json
-from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
 from experiments.settings import StagedSettings
-from experiments.studies.agreement import (
-    CASES,
-    Agreement,
-    agreement_by_factor,
-    draw_case_weights,
-    weighted_ratios,
-)
+from experiments.studies.agreement import CASES, rank_agreement
 from lm.config import ModelConfig
-from testbed.engine.results import cluster_levels
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.statistics import Estimate, rank_values
+from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
@@ -63,7 +53,6 @@ EDITORS = (
     "self-bayes",
 )  # fmt: skip
 Factor = Literal["seed", "depth", "size", "tokenizer", "world"]
-RESAMPLES = 2000
 
 
 class ModelVariant(NamedTuple):
@@ -145,9 +134,11 @@ def record_study(options: Settings) -> Path:
     variants = list_variants(options)
     editors_by_model = {one: _score_run(options, Run(options.runs, one.name)) for one in variants}
     names = metrics_shown_in(next(iter(editors_by_model.values()))[0].evaluation.metrics, "compared")
+    by_name = {one.name: editors for one, editors in editors_by_model.items()}
+    pairs = pairs_by_factor(variants)
     rows, agreements = [], {}
     for name in names:
-        taus = _rank_agreement(editors_by_model, name)
+        taus = rank_agreement(by_name, name, pairs)
         agreements[name] = taus
         rows.append([name, *(cell for one in taus.values() for cell in (one.tau, one.spread))])
     header = ["metric", *(cell for f in taus for cell in (f, f"{f}, least to most"))]
@@ -181,25 +172,6 @@ def pairs_by_factor(variants: Sequence[ModelVariant]) -> dict[str, list[tuple[in
         if len(differ) == 1:
             by_factor.setdefault(differ[0], []).append((i, j))
     return by_factor
-
-
-def _rank_agreement(
-    editors_by_model: Mapping[ModelVariant, Sequence[ScoredEditor]], metric: str
-) -> dict[str, Agreement]:
-    goodness_of_all, halves, variants = [], [], list(editors_by_model)
-    for one, editors in editors_by_model.items():
-        rng = generator(0, f"stability {one.name}")
-        weights = draw_case_weights(cluster_levels(editors[0].edits.results), RESAMPLES, rng)
-        side = rng.permutation(weights.shape[1]) % 2 == 0
-        better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
-        pair = [e.values[e.name][metric] for e in editors]
-        parts = [rank_values(weighted_ratios(pair, weights * part), better) for part in (1, side, ~side)]
-        goodness_of_all.append(parts[0])
-        halves.append(np.stack(parts[1:], axis=1))
-    least = min(len(editors[0].edits.results) for editors in editors_by_model.values())
-    return agreement_by_factor(
-        np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs_by_factor(variants), least
-    )
 
 
 def _metric_value(editor: ScoredEditor, metric: str) -> Estimate:

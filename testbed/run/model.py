@@ -1,9 +1,11 @@
 """A run's trained model, and a sample of the text it was trained on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import jax
 import numpy as np
 
 from corpus.errors import InputError
@@ -41,7 +43,15 @@ def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") 
     checkpoint = finished_checkpoint(run, which)
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
     like = abstract_state(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
-    return LanguageModel(config, load_checkpoint(checkpoint, like).params), checkpoint
+    return LanguageModel(shape_to_edit(config), load_checkpoint(checkpoint, like).params), checkpoint
+
+
+def shape_to_edit(config: ModelConfig) -> ModelConfig:
+    """The same shape as edits compile it: on a GPU a layer at a time.
+
+    Edits and questions are many programs, and twelve layers at once take a GPU's compiler 40 s in each.
+    """
+    return config if jax.default_backend() == "cpu" else replace(config, unroll=1)
 
 
 def finished_checkpoint(run: Run, which: Literal["last", "best"] = "last") -> Path:
