@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.studies.rater import (
     CLAIMS,
+    PENALTIES,
     WRONG,
     Examples,
     change_labels,
@@ -16,7 +17,9 @@ from experiments.studies.rater import (
     compare_ratings,
     fit_classifier,
     noise_of_agreement,
+    rate_penalties,
     read_features,
+    split_examples,
 )
 
 
@@ -64,7 +67,7 @@ def test_a_classifier_learns_a_plain_language_and_sees_through_noise():
     known, new = language(rng), language(rng)
     words = commonest_words(known)
     noisy = change_labels(known.label, 0.2, rng)
-    classify = fit_classifier(read_features(known, words), noisy)
+    classify = fit_classifier(read_features(known, words), noisy, 1e-3)
     rating = classify(read_features(new, words))
     assert np.mean(rating == new.label) > np.mean(noisy == known.label)
     # Which of two words differs, it cannot tell: whose town it is, or which.
@@ -92,3 +95,15 @@ def test_errors_of_the_order():
     np.testing.assert_array_equal(swapped.errors, [(2 + 1) / 8, 1, 1, 0.75])
     constant = compare_ratings(examples, np.zeros_like(examples.label))
     assert constant.errors[WRONG] == 0.5
+
+
+def test_penalties_are_rated_on_edits_without_labels():
+    examples = language(np.random.default_rng(1))
+    right = rate_penalties(examples, 300, panels=2)
+    assert [*right] == [*PENALTIES]
+    learned, judged, seen, new = split_examples(examples, 300)
+    assert (learned.case < 300).all() and (judged.case >= 300).all()
+    assert len(seen) == len(learned.label) and len(new) == len(judged.label)
+    # With every label right the classifier does no worse than with a third of them wrong.
+    best = max(right, key=lambda one: right[one])
+    assert np.mean(fit_classifier(seen, learned.label, best)(new) == judged.label) >= right[best] - 0.02

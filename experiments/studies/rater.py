@@ -9,7 +9,7 @@ is right in 85%)? Here the right label is known. Labels of half of the edits are
 raters would agree as people did; a classifier learns from them, reading words alone; then it judges the
 passages of the other half, and editors are put in order by it and by the exact judge. Beside it stand the
 noisy labels themselves, and a rule that knows one thing: a passage supports a claim if one of its sentences
-has all the words of the claim. It has not been run yet: the classifier's penalty was chosen on no world.
+has all the words of the claim. The classifier's penalty is chosen on a world of its own, of seed 1000.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,9 +56,9 @@ CLEAR = 0.1
 """Shares of two editors that differ by more differ clearly."""
 COMMON = 30
 """Words that the classifier knows: the commonest of the passages it learns from."""
-STRENGTH = 1e-3
-"""Of the penalty on the classifier's squared weights."""
-FIRST_SEED = 1
+PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
+"""On the classifier's squared weights, to choose among."""
+FIRST_SEED, DEVELOPMENT_SEED = 1, 1000
 ERRORS = ("right", "pairs in the wrong order", "clear pairs in the wrong order", "largest error of a share")
 WRONG = 1
 """The place of pairs in the wrong order among ERRORS."""
@@ -124,16 +124,20 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
-    for run, seed in runs_of(options):
+    for run, seed in [run_of(options, DEVELOPMENT_SEED), *runs_of(options)]:
         where = stages.settings_of_run(run, seed)
         yield from stages.model_stages(replace(CORPUS[NAME], **where), replace(TRAIN[NAME], **where), clock)
         yield from stages.edit_stages([_edit_settings(options, run, seed)])
 
 
 def runs_of(options: Settings) -> list[tuple[Run, int]]:
-    """Each world's run and seed."""
-    seeds = range(FIRST_SEED, FIRST_SEED + options.worlds)
-    return [(Run(options.runs, f"rater-{seed}"), seed) for seed in seeds]
+    """The run and the seed of each world that is reported."""
+    return [run_of(options, seed) for seed in range(FIRST_SEED, FIRST_SEED + options.worlds)]
+
+
+def run_of(options: Settings, seed: int) -> tuple[Run, int]:
+    """The run and the seed of a world."""
+    return Run(options.runs, f"rater-{seed}"), seed
 
 
 def _edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
@@ -143,18 +147,26 @@ def _edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
 
 def record_study(options: Settings) -> Path:
     """What each rater gets wrong, over worlds and in each, and whom it favours."""
-    names, by_world = [], {}
+    names, by_world, labelled = [], {}, options.edits // 2
+    development, _ = run_of(options, DEVELOPMENT_SEED)
+    examples = gather_examples(stages.score_runs([development], NAME), load_world(development))
+    right = rate_penalties(examples, labelled, options.panels)
+    penalty = max(right, key=lambda one: right[one])
     for run, seed in runs_of(options):
         editors = stages.score_runs([run], NAME)
         names = [editor.name for editor in editors]
         examples = gather_examples(editors, load_world(run))
-        by_world[str(seed)] = judge_raters(examples, options.edits // 2, options.panels, seed)
+        by_world[str(seed)] = judge_raters(examples, labelled, options.panels, seed, penalty)
     raters = [*next(iter(by_world.values()))]
     errors = {rater: np.stack([world[rater].errors for world in by_world.values()]) for rater in raters}
     shares = {
         rater: np.mean([world[rater].shares for world in by_world.values()], axis=0) for rater in raters
     }
-    pages = [errors_table(errors), *(shares_table(kind, names, shares) for kind in range(len(CLAIMS)))]
+    pages = [
+        penalty_table(right),
+        errors_table(errors),
+        *(shares_table(kind, names, shares) for kind in range(len(CLAIMS))),
+    ]
     first, _ = runs_of(options)[0]
     figures = {
         seed: {
@@ -163,6 +175,13 @@ def record_study(options: Settings) -> Path:
         for seed, world in by_world.items()
     }
     return options.record(first, {"rater.md": stages.show_tables(pages)}, ("world", "rater"), found=figures)
+
+
+def penalty_table(right: Mapping[float, float]) -> Table:
+    """What the penalty was chosen by."""
+    rows: list[list[Cell]] = [[f"{penalty:g}", share] for penalty, share in right.items()]
+    title = f"Right labels by the classifier, world {DEVELOPMENT_SEED}"
+    return Table("penalty", title, ["penalty", "right"], rows)
 
 
 def errors_table(errors: Mapping[str, np.ndarray]) -> Table:
@@ -204,33 +223,31 @@ def gather_examples(editors: Sequence[ScoredEditor], world: World) -> Examples:
     return Examples(passages, claims, *np.array(columns).T)
 
 
-def judge_raters(examples: Examples, cases: int, panels: int, seed: int) -> dict[str, Judged]:
+def judge_raters(examples: Examples, cases: int, panels: int, seed: int, penalty: float) -> dict[str, Judged]:
     """Let every rater judge the edits that it has no labels of.
 
     Args:
         cases: the first so many are labelled; raters judge the others.
         panels: times over that labels are drawn.
+        penalty: on the classifier's squared weights.
     """
-    is_labelled = examples.case < cases
-    learned, judged = (examples.select(np.flatnonzero(rows)) for rows in (is_labelled, ~is_labelled))
-    vocabulary = commonest_words(learned)
-    seen, new = read_features(learned, vocabulary), read_features(judged, vocabulary)
-    noise = noise_of_agreement(np.bincount(examples.label, minlength=3) / len(examples.label), AGREEMENT)
+    learned, judged, seen, new = split_examples(examples, cases)
+    noise = noise_of_labels(examples)
     by_panel: dict[str, list[Judged]] = {}
     for panel in range(panels):
         rng = generator(seed, f"rater {panel}")
         labels, others = (change_labels(part.label, noise, rng) for part in (learned, judged))
         few = rng.permutation(len(labels))[:PRINTED_LABELS]
         ratings = {
-            f"classifier, {PRINTED_LABELS} labels": fit_classifier(seen[few], labels[few])(new),
-            "classifier, all labels": fit_classifier(seen, labels)(new),
+            f"classifier, {PRINTED_LABELS} labels": fit_classifier(seen[few], labels[few], penalty)(new),
+            "classifier, all labels": fit_classifier(seen, labels, penalty)(new),
             "the labels themselves": others,
         }
         for rater, rating in ratings.items():
             by_panel.setdefault(rater, []).append(compare_ratings(judged, rating))
     without_noise = {
         "exact": judged.label,
-        "classifier, all labels right": fit_classifier(seen, learned.label)(new),
+        "classifier, all labels right": fit_classifier(seen, learned.label, penalty)(new),
         "all words of the claim in a sentence": np.where(new[:, WHOLE] > 0, SUPPORTED, 1),
     }
     means = {
@@ -238,6 +255,34 @@ def judge_raters(examples: Examples, cases: int, panels: int, seed: int) -> dict
         for rater, of_rater in by_panel.items()
     }
     return {rater: compare_ratings(judged, rating) for rater, rating in without_noise.items()} | means
+
+
+def rate_penalties(examples: Examples, cases: int, panels: int) -> dict[float, float]:
+    """By penalty, the share of labels that a classifier gets right which learned from few noisy ones."""
+    learned, judged, seen, new = split_examples(examples, cases)
+    noise = noise_of_labels(examples)
+    right: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
+    for panel in range(panels):
+        rng = generator(DEVELOPMENT_SEED, f"rater {panel}")
+        few = rng.permutation(len(learned.label))[:PRINTED_LABELS]
+        labels = change_labels(learned.label, noise, rng)[few]
+        for penalty, shares in right.items():
+            rating = fit_classifier(seen[few], labels, penalty)(new)
+            shares.append(float(np.mean(rating == judged.label)))
+    return {penalty: float(np.mean(shares)) for penalty, shares in right.items()}
+
+
+def split_examples(examples: Examples, cases: int) -> tuple[Examples, Examples, np.ndarray, np.ndarray]:
+    """What is labelled and what is judged, and what the classifier reads of each."""
+    is_labelled = examples.case < cases
+    learned, judged = (examples.select(np.flatnonzero(rows)) for rows in (is_labelled, ~is_labelled))
+    vocabulary = commonest_words(learned)
+    return learned, judged, read_features(learned, vocabulary), read_features(judged, vocabulary)
+
+
+def noise_of_labels(examples: Examples) -> float:
+    """How often labels are changed, for two raters to agree as the paper's did."""
+    return noise_of_agreement(np.bincount(examples.label, minlength=3) / len(examples.label), AGREEMENT)
 
 
 def noise_of_agreement(shares: np.ndarray, alpha: float) -> float:
@@ -297,7 +342,9 @@ def read_features(examples: Examples, vocabulary: Mapping[str, int]) -> np.ndarr
     return features
 
 
-def fit_classifier(features: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def fit_classifier(
+    features: np.ndarray, labels: np.ndarray, penalty: float
+) -> Callable[[np.ndarray], np.ndarray]:
     """Softmax regression with a penalty on squared weights; returns what labels features int[N] of others."""
     kinds = len(VERDICTS)
     wanted = np.eye(kinds)[labels]
@@ -306,8 +353,8 @@ def fit_classifier(features: np.ndarray, labels: np.ndarray) -> Callable[[np.nda
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(-1, kinds)
         log_p = log_softmax(inputs @ weights, axis=1)
-        gradient = inputs.T @ (np.exp(log_p) - wanted) / len(inputs) + 2 * STRENGTH * weights
-        return float(-(wanted * log_p).sum() / len(inputs) + STRENGTH * (flat**2).sum()), gradient.ravel()
+        gradient = inputs.T @ (np.exp(log_p) - wanted) / len(inputs) + 2 * penalty * weights
+        return float(-(wanted * log_p).sum() / len(inputs) + penalty * (flat**2).sum()), gradient.ravel()
 
     weights = minimize(loss, np.zeros(inputs.shape[1] * kinds), jac=True, method="L-BFGS-B").x.reshape(
         -1, kinds
