@@ -102,8 +102,8 @@ def test_penalties_are_rated_on_edits_without_labels():
     right = rate_penalties(examples, 300, panels=2)
     assert [*right] == [*PENALTIES]
     learned, judged, seen, new = split_examples(examples, 300)
-    assert (learned.case < 300).all() and (judged.case >= 300).all()
-    assert len(seen) == len(learned.label) and len(new) == len(judged.label)
+    assert learned.case.max() < 300 <= judged.case.min()
+    assert (len(seen), len(new)) == (len(learned.label), len(judged.label))
     # With every label right the classifier does no worse than with a third of them wrong.
     best = max(right, key=lambda one: right[one])
     assert np.mean(fit_classifier(seen, learned.label, best)(new) == judged.label) >= right[best] - 0.02
