@@ -5,7 +5,8 @@ Commands:
     python -m experiments.transfer --sizes 0.4M 5M 20M 83M        (with a GPU, or the 83M model's run)
 
 The same editors edit models of four sizes at equal strength, and each metric ranks them on each: those of
-experiments.stability but self-bayes, of which one edit takes minutes on the larger models. The smallest reads the demo's world of 900 facts; those of 5 and 20 million parameters 10,000 facts, the paper's
+experiments.stability but self-bayes, of which one edit takes minutes on the larger models. The smallest
+model reads the demo's world of 900 facts; those of 5 and 20 million parameters 10,000 facts, the paper's
 world in its proportions; the largest is the paper's, of 83 million, which experiments.pretrain trains to
 100,000 facts. Small ones have several seeds, each with a world of its own. Kendall's tau-b says how far two
 sizes agree; beside it stand two seeds of one size, and two halves of one model's cases, which is as well as
