@@ -1,0 +1,200 @@
+"""Seesaw-CF: does an edit made together with others harm those whom single edits help?
+
+Command:
+    python -m experiments.seesaw_dose
+
+Halevy et al. 2024 made, as far as their files tell, 900 edits at once; experiments.seesaw makes each alone.
+Here the same 900 requests about 10,008 people are made 1, 10, 100 and 900 at a time, by every editor that
+takes batches, and the others are asked the same questions each time. Groups differ, and everybody is
+mentioned as often. Whoever has the edited relation changed by another of the requests is left out. For the
+rational agent requests do not touch other people's stated facts: its change is 0 at every dose.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments import stages
+from experiments.command import launch_module
+from experiments.record import estimate_as_list
+from experiments.settings import StagedSettings
+from experiments.studies.seesaw import NAME, SHARES, WorldKind, model_settings
+from experiments.studies.seesaw import Settings as SeesawSettings
+from testbed.engine.results import Results
+from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS, OTHERS, Seesaw
+from testbed.evaluations.seesaw.groups import count_lowered, editor_changes, group_cells, group_names
+from testbed.evaluations.seesaw.metrics import SUCCESS, estimate_means
+from testbed.presets import EDIT
+from testbed.run.runs import Run, read_metrics
+from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell, Table
+from testbed.settings import CaseConfig, EditSettings
+
+WORLD = WorldKind(shift=True, frequency=False)
+FIRST_SEED = 1
+STARRED = (NEW_HOLDERS, OLD_HOLDERS)
+"""Others whose cells are counted: those whom the paper asks, and those who have the old object."""
+
+
+@dataclass(frozen=True)
+class Settings(StagedSettings):
+    """How much is measured."""
+
+    worlds: int = 3
+    """Worlds, of seeds 1, 2, ..."""
+    people: int = 10_008
+    """People of each world, a multiple of 24."""
+    steps: int = 2400
+    """Most steps of training."""
+    accuracy: float = 0.95
+    """Share of facts at which a training stops."""
+    edits: int = 900
+    """Requests in each world; a multiple of every dose."""
+    doses: tuple[int, ...] = (1, 10, 100, 900)
+    """How many requests are made at a time."""
+    editors: tuple[str, ...] = ("full", "ft-constrained", "lora-down", "memit")
+    """Who edits."""
+    others: int = 4
+    """Other people of each kind that are asked about after each request."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.people % sum(SHARES):
+            raise ValueError(f"people must be a multiple of {sum(SHARES)}; they are {self.people}")
+        if any(self.edits % dose for dose in self.doses):
+            raise ValueError(f"edits {self.edits} must be a multiple of every dose")
+
+
+class Dose(NamedTuple):
+    """What one editor does at one dose, over worlds.
+
+    Attributes:
+        success: of requests.
+        change: by kind of others, their D_d.
+        lowered: by kind of others, how many cells of property and race have answers enough, and how many of
+            these have the paper's star.
+    """
+
+    success: Estimate
+    change: dict[str, Estimate]
+    lowered: dict[str, tuple[int, int]]
+
+
+def run_study(options: Settings) -> None:
+    """Worlds, models, edits, record."""
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def list_runs(options: Settings) -> list[tuple[Run, int]]:
+    """The run and the seed of each world."""
+    seeds = range(FIRST_SEED, FIRST_SEED + options.worlds)
+    return [(Run(options.runs, f"seesaw-dose-{options.people}-{seed}"), seed) for seed in seeds]
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Everything in its order; trainings stop when the time is over."""
+    shape = SeesawSettings(runs=options.runs, people=options.people, steps=options.steps)
+    for run, seed in list_runs(options):
+        where = stages.settings_of_run(run, seed)
+        corpus, recipe = model_settings(shape, WORLD, seed)
+        recipe = replace(recipe, until=options.accuracy, **where)
+        yield from stages.model_stages(replace(corpus, **where), recipe, clock)
+        for dose in options.doses:
+            yield from stages.edit_stages(
+                (edit_settings(options, run, seed, name, dose) for name in options.editors),
+                f", {dose} at once",
+            )
+
+
+def edit_settings(options: Settings, run: Run, seed: int, editor: str, dose: int) -> EditSettings:
+    """One editor at one dose; the requests and what is asked of others are the same at every dose."""
+    return replace(
+        EDIT[NAME],
+        editors=(editor,),
+        batch=dose,
+        cases=CaseConfig(count=options.edits),
+        evaluations={NAME: Seesaw(others=options.others)},
+        **stages.settings_of_run(run, seed),
+    )
+
+
+def record_study(options: Settings) -> Path:
+    """How others' confidence changes with the dose."""
+    by_dose = {
+        (name, dose): measure_dose(score_edits(options, name, dose))
+        for name in options.editors
+        for dose in options.doses
+    }
+    found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
+    for (name, dose), of_dose in by_dose.items():
+        figures = {SUCCESS: of_dose.success} | {f"D_d {kind}": x for kind, x in of_dose.change.items()}
+        found.setdefault(name, {})[f"{dose} at once"] = {k: estimate_as_list(x) for k, x in figures.items()}
+    runs = list_runs(options)
+    stated = {run.name: read_metrics(run)[-1]["accuracy"] for run, _ in runs}
+    pages = {"seesaw_dose.md": stages.show_tables([dose_table(by_dose, options)])}
+    return options.record(runs[0][0], pages, ("editor", "dose"), found=found, stated_facts=stated)
+
+
+def score_edits(options: Settings, editor: str, dose: int) -> ScoredEditor:
+    """One editor at one dose, in all worlds together."""
+    runs = list_runs(options)
+    first, seed = runs[0]
+    matcher = stages.config_matcher(edit_settings(options, first, seed, editor, dose))
+    (one,) = stages.score_runs([run for run, _ in runs], NAME, matcher)
+    return one
+
+
+def measure_dose(editor: ScoredEditor) -> Dose:
+    """What happens to those whom none of the requests is about."""
+    moved = editor_changes(editor)
+    results, change = moved.results, moved.changes.change
+    untouched = ~is_requested(results)
+    among = {kind: untouched & (results.choices.role == kind) for kind in OTHERS}
+    lowered = {}
+    for kind, mask in among.items():
+        cells = group_cells(results, change, mask, group_names(results, "race"))
+        count, (share, *_) = count_lowered(cells)
+        lowered[kind] = count, round(share * count) if count else 0
+    means = estimate_means(results, {kind: (change, mask) for kind, mask in among.items()})
+    return Dose(editor.summary["all"][editor.name][SUCCESS], means, lowered)
+
+
+def is_requested(results: Results) -> np.ndarray:
+    """bool[N]: whether a choice is about a fact that some request of the same world changes."""
+    cases, choices = results.cases, results.choices
+    worlds = cases["run"].tolist()
+    requested = set(zip(worlds, cases["subject"].tolist(), cases["relation"].tolist(), strict=True))
+    asked = zip(
+        (worlds[k] for k in choices.case.tolist()),
+        choices.subject.tolist(),
+        choices.relation.tolist(),
+        strict=True,
+    )
+    return np.array([one in requested for one in asked], bool)
+
+
+def dose_table(by_dose: Mapping[tuple[str, int], Dose], options: Settings) -> Table:
+    """A row for each editor and dose."""
+    rows: list[list[Cell]] = [
+        [name, f"{dose:,}", one.success, *one.change.values(), *(_of(one.lowered[kind]) for kind in STARRED)]
+        for (name, dose), one in by_dose.items()
+    ]
+    header = ["editor", "at once", SUCCESS, *(f"D_d, {kind}" for kind in OTHERS)]
+    header += [f"stars, {kind}" for kind in STARRED]
+    note = (
+        f"{options.edits} requests in each of {options.worlds} worlds of {options.people:,} people. D_d is 0 "
+        "for the agent. Stars: cells of a property and a race whose confidence falls by the paper's test."
+    )
+    return Table("dose", "What happens to others, by requests made at once", header, rows, note, words=2)
+
+
+def _of(counts: tuple[int, int]) -> str:
+    return f"{counts[1]} of {counts[0]}"
+
+
+if __name__ == "__main__":
+    launch_module()
