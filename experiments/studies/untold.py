@@ -85,7 +85,7 @@ def choose_batch(cases: Sequence[Case]) -> list[Case]:
 def _measure_untold(run: Run, world: World, batch: Sequence[Case]) -> Untold:
     graph = world.graph
     facts = [int(graph.find(*case.request[:2])) for case in batch]
-    told = ask_about_facts(load_model(run, world)[0], world)
+    whole = ask_about_facts(load_model(run, world)[0], world)
     without = ask_about_facts(train_without(run, world, facts), world)
     assert world.exact is not None, "the preset's corpora are exact"
     says = sentences_about(world, facts)
@@ -100,7 +100,7 @@ def _measure_untold(run: Run, world: World, batch: Sequence[Case]) -> Untold:
 
     def added_distance(fact: int) -> float:
         belief = ask_agent(agent, fact)
-        more, before = (measure_distance(model, fact, belief) for model in (without, told))
+        more, before = (measure_distance(model, fact, belief) for model in (without, whole))
         return max(more - before, 0.0)
 
     others = np.setdiff1d(world.stated_facts, facts)
@@ -117,17 +117,17 @@ def _measure_untold(run: Run, world: World, batch: Sequence[Case]) -> Untold:
 
 def sentences_about(world: World, facts: Sequence[int]) -> np.ndarray:
     """bool[sentences]: those that name one of some facts."""
-    said, graph = world.sentences, world.graph
-    named = np.zeros(len(said.kind), bool)
-    for atom in (said.a, said.b):
+    sentences, graph = world.sentences, world.graph
+    names_fact = np.zeros(len(sentences.kind), bool)
+    for atom in (sentences.a, sentences.b):
         joined = np.flatnonzero(atom[:, 0] >= 0)
-        named[joined] |= np.isin(graph.find(atom[joined, 0], atom[joined, 1]), facts)
-    return named
+        names_fact[joined] |= np.isin(graph.find(atom[joined, 0], atom[joined, 1]), facts)
+    return names_fact
 
 
-def cut_sentences(documents: TokenFile, world: World, gone: Sentences) -> TokenFile:
+def cut_sentences(documents: TokenFile, world: World, cut: Sentences) -> TokenFile:
     """Documents without some sentences; those of which nothing is left are gone, too."""
-    tokens, place = spell_sentences(gone, world.tokenizer)
+    tokens, place = spell_sentences(cut, world.tokenizer)
     spelt = {tuple(tokens[a:b].tolist()) for a, b in pairwise(place)}
     rows: list[int] = []
     offsets = [0]
@@ -135,9 +135,9 @@ def cut_sentences(documents: TokenFile, world: World, gone: Sentences) -> TokenF
         text = documents.tokens[begin + 1 : end - 1].tolist()
         stops = [-1, *(i for i, token in enumerate(text) if token == SEP), len(text)]
         sentences = [text[a + 1 : b] for a, b in pairwise(stops)]
-        kept = [one for one in sentences if tuple(one) not in spelt]
-        if kept:
-            rows += [BOS, *kept[0], *(token for one in kept[1:] for token in (SEP, *one)), EOS]
+        rest = [one for one in sentences if tuple(one) not in spelt]
+        if rest:
+            rows += [BOS, *rest[0], *(token for one in rest[1:] for token in (SEP, *one)), EOS]
             offsets.append(len(rows))
     return TokenFile(np.array(rows, documents.tokens.dtype), np.array(offsets))
 
@@ -147,8 +147,8 @@ def train_without(run: Run, world: World, facts: Sequence[int]) -> LanguageModel
     settings = recorded_settings(run, "train")[0]
     recipe, shape = TrainConfig(**settings["train"]), ModelConfig(**settings["model"])
     mesh, seed = make_mesh(MeshConfig()), settings["seed"]
-    gone = world.sentences.take(sentences_about(world, facts))
-    documents = cut_sentences(open_documents(run.corpus), world, gone)
+    cut = world.sentences.take(sentences_about(world, facts))
+    documents = cut_sentences(open_documents(run.corpus), world, cut)
     rows = PackedRows(documents, recipe.row_length, seed, recipe.packing)
     vocabulary = world.tokenizer.vocabulary
     labels = tuple(map(world.tokenizer.word, (Word.TRUE, Word.FALSE)))
