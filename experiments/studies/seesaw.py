@@ -22,6 +22,7 @@ from experiments.command import launch_module
 from experiments.record import figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS, Seesaw, crossing
+from testbed.evaluations.seesaw.attribution import attribution_table
 from testbed.evaluations.seesaw.groups import (
     EditorChanges,
     changes_by_group,
@@ -201,8 +202,8 @@ def _kind_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
     every = [editor_changes(editor) for editor in editors]
     matrices = [crossing.accuracy_table(editors, stated) for stated in (True, False)]
     return [
-        kinds_table(every), lowered_table(every), *regression_tables(every), *matrices,
-        crossing.loss_table(editors),
+        kinds_table(every), lowered_table(every), *regression_tables(every), attribution_table(every),
+        *matrices, crossing.loss_table(editors),
     ]  # fmt: skip
 
 

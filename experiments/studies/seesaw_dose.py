@@ -12,6 +12,7 @@ rational agent requests do not touch other people's stated facts: its change is 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,14 @@ from experiments.studies.seesaw import NAME, SHARES, WorldKind, model_settings
 from experiments.studies.seesaw import Settings as SeesawSettings
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS, OTHERS, Seesaw
-from testbed.evaluations.seesaw.groups import count_lowered, editor_changes, group_cells, group_names
+from testbed.evaluations.seesaw.attribution import attribution_table
+from testbed.evaluations.seesaw.groups import (
+    EditorChanges,
+    count_lowered,
+    editor_changes,
+    group_cells,
+    group_names,
+)
 from testbed.evaluations.seesaw.metrics import SUCCESS, estimate_means
 from testbed.presets import EDIT
 from testbed.run.runs import Run, read_metrics
@@ -124,18 +132,20 @@ def edit_settings(options: Settings, run: Run, seed: int, editor: str, dose: int
 
 def record_study(options: Settings) -> Path:
     """How others' confidence changes with the dose."""
-    by_dose = {
-        (name, dose): measure_dose(score_edits(options, name, dose))
-        for name in options.editors
-        for dose in options.doses
-    }
+    by_dose, single = {}, []
+    for name, dose in product(options.editors, options.doses):
+        editor = score_edits(options, name, dose)
+        changes = editor_changes(editor)
+        by_dose[name, dose] = measure_dose(editor, changes)
+        if dose == 1:
+            single.append(changes)
     found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for (name, dose), of_dose in by_dose.items():
         figures = {SUCCESS: of_dose.success} | {f"D_d {kind}": x for kind, x in of_dose.change.items()}
         found.setdefault(name, {})[f"{dose} at once"] = {k: estimate_as_list(x) for k, x in figures.items()}
     runs = list_runs(options)
     stated = {run.name: read_metrics(run)[-1]["accuracy"] for run, _ in runs}
-    pages = {"seesaw_dose.md": stages.show_tables([dose_table(by_dose, options)])}
+    pages = {"seesaw_dose.md": stages.show_tables([dose_table(by_dose, options), attribution_table(single)])}
     return options.record(runs[0][0], pages, ("editor", "dose"), found=found, stated_facts=stated)
 
 
@@ -148,10 +158,9 @@ def score_edits(options: Settings, editor: str, dose: int) -> ScoredEditor:
     return one
 
 
-def measure_dose(editor: ScoredEditor) -> Dose:
+def measure_dose(editor: ScoredEditor, changes: EditorChanges) -> Dose:
     """What happens to those whom none of the requests is about."""
-    moved = editor_changes(editor)
-    results, change = moved.results, moved.changes.change
+    results, change = changes.results, changes.changes.change
     untouched = ~is_requested(results)
     among = {kind: untouched & (results.choices.role == kind) for kind in OTHERS}
     lowered = {}

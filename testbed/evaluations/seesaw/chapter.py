@@ -13,6 +13,7 @@ from testbed.evaluations.seesaw import (
     tables,
     texts,
 )
+from testbed.evaluations.seesaw.attribution import attribution_table
 from testbed.evaluations.seesaw.groups import EditorChanges, editor_changes
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
@@ -66,7 +67,7 @@ def make_chapter(material: Material) -> Chapter:
         _kinds_section(material, every),
         _groups_section(material, every),
         Section("frequency", "Group, or frequency?", _FREQUENCY,
-                tables=regression_tables(every)),
+                tables=[*regression_tables(every), attribution_table(every)]),
         Section("crossing", "What else about the person?", _CROSSING,
                 tables=[crossing.accuracy_table(editors, stated=True)],
                 more_tables=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
