@@ -53,9 +53,9 @@ class Settings(StagedSettings):
 
     worlds: int = 3
     """Worlds, of seeds 1, 2, ..., those of experiments.rater."""
-    editors: tuple[str, ...] = ("full", "ft-constrained", "rome", "memit", "lora-down")
+    editors: tuple[str, ...] = ("full", "rome", "memit", "lora-down")
     """Who edits; each adds something to the model that can be scaled."""
-    strengths: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
+    strengths: tuple[float, ...] = (0.1, 0.3, 0.6, 0.9)
     """Probabilities of the request."""
     edits: int = 30
     """Edits by each editor at each strength in each world."""
