@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 from corpus.files import read_json
 from experiments import stages
+from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.settings import StagedSettings
 from experiments.studies.agreement import CASES, Agreement, rank_agreement
@@ -123,7 +124,7 @@ class Model(NamedTuple):
         """Of its run; the largest is experiments.pretrain's."""
         size = SIZES[self.size]
         return (
-            name_run(size.trained, FACTS * 10) if self.size == "83M" else f"transfer-{self.size}-{self.seed}"
+            name_run(size.trained, PAPER_FACTS) if self.size == "83M" else f"transfer-{self.size}-{self.seed}"
         )
 
 
