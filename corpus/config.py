@@ -444,8 +444,7 @@ class ExactConfig:
     statements: int = 10
     """Statements of a fully stated fact, and as many truth sentences."""
     strata: tuple[float, float, float] = (0.25, 0.25, 0.5)
-    """Shares of downstream facts that are stated never (S0), one to three times (S1), and fully (S2). For
-    facts on which no other depends."""
+    """Shares of the last facts of a chain that are stated never (S0), 1 to 3 times (S1), and fully (S2)."""
     inner: tuple[float, float, float] = (0.0, 0.0, 1.0)
     """The same shares for inner facts, which depend on a fact and have others that depend on them. If rows
     are learned, S1 must be 0, since doubt about one subject would be doubt about everybody's rows; and
@@ -455,6 +454,8 @@ class ExactConfig:
     correctable: bool | Literal["auto"] = "auto"
     """Leave facts that others depend on open to correction: no sentence settles them, but they are stated
     until no doubt is left. auto: in a taxonomy, and where facts depend on those of linked subjects."""
+    planted: float = 0.0
+    """Share of the stated facts on which linked subjects' facts depend of which a false object is stated."""
     block: int = 4
     """Subjects whose facts one and/or sentence may join."""
     certify: bool = True
@@ -466,8 +467,7 @@ class ExactConfig:
     rated: int = 0
     """Statements with a probability of each fully stated fact, right as often as they say."""
     open: float = 0.0
-    """Share of S1 facts that stay without such a sentence; posteriors of all who share a row with one are
-    then exact only up to the doubt about it."""
+    """Share of S1 facts left without it; posteriors of who shares their rows are exact up to that doubt."""
 
     def __post_init__(self) -> None:
         if not (1e-4 <= self.root_mass < math.inf and 1e-4 <= self.row_mass < math.inf):
@@ -492,7 +492,7 @@ class ExactConfig:
                 "inner facts that are stated one to three times leave rows in doubt; tell the agent the rows "
                 "(rows given), or let them be stated never or fully"
             )
-        _check_shares(self, "logical", "open")
+        _check_shares(self, "logical", "open", "planted")
         # From JSON they come as a list.
         object.__setattr__(self, "sources", tuple(self.sources))
         together = bool(self.sources) == bool(self.said) and min(self.said, self.rated) >= 0

@@ -8,6 +8,9 @@ downstream fact, which then has no truth of its own, no truth, not, and, or sent
 beyond how often it is stated.
 
 Which facts are stated, how often, and which take part in logical sentences never depends on the objects.
+
+Of a planted fact everything is said as if a false object were the true one. W knows of no plants, so whoever
+reads by it believes them; what depends on the fact was drawn from its true object, and is said so.
 """
 
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ from corpus.arrays import concatenate_ranges, find_modes
 from corpus.compiled import choose_kernels, run_blocks, spawn_streams
 from corpus.config import ExactConfig
 from corpus.errors import InputError
-from corpus.graph import KnowledgeGraph
+from corpus.graph import NO_LINK, KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, mention_chance
 from corpus.resolution import Resolution, certify_facts, find_correctable, merge_by_subject, state_again
 from corpus.text.hedges import add_hedges, draw_hedged
@@ -35,8 +38,8 @@ class ExactModel:
     """What a world of kind `exact` holds besides its graph.
 
     Attributes:
-        truth: int32[facts], the object of each fact; where there is none (persistence "sentence"), the
-            most frequent draw of its row.
+        truth: int32[facts], the object of each fact as it is told: the graph's, but for planted facts; where
+            there is none (persistence "sentence"), the most frequent draw of its row.
         statements: int32[facts], how many atomic sentences state it; what stays correctable is stated more
             often where that leaves a doubt.
         truths: int32[facts], how many truth sentences speak of it.
@@ -70,8 +73,8 @@ def draw_world(
 
     Raises:
         InputError: noise that leaves a statement no evidence, as any does for a relation with a single
-            candidate; under persistence "sentence" a dependency on a dependent relation; or facts that are
-            stated below one that is silent, unless rows are given.
+            candidate; under persistence "sentence" a dependency on a dependent relation; facts that are
+            stated below one that is silent, unless rows are given; or nothing to plant.
     """
     check_noise(graph, config)
     downstream = graph.upstream_fact >= 0
@@ -136,15 +139,17 @@ def draw_world(
             said[np.repeat(distinct, times), concatenate_ranges(0, times)] = values[is_known.sum() :]
             mode = find_modes(keys, values, len(graph.entities))[row]
             truth[distinct] = np.where(mode < 0, graph.candidates_of(relation)[0], mode)
+    graph = graph.with_objects(truth.astype(np.int32))
+    told = _plant_objects(graph, config, fully & correctable, rng) if config.planted else graph.object
     model = ExactModel(
-        truth=truth.astype(np.int32),
+        truth=told,
         statements=statements.astype(np.int32),
         truths=np.where(labelled, config.statements, 0).astype(np.int32),
         logical=logical,
         open=opened,
         said=said,
     )
-    return graph.with_objects(model.truth), model
+    return graph, model
 
 
 def sample_exact(
@@ -220,6 +225,30 @@ def _silence_below(graph: KnowledgeGraph, stratum: np.ndarray) -> None:
         mine = np.flatnonzero((graph.relation == relation) & (graph.upstream_fact >= 0))
         above = graph.upstream_fact[mine]
         stratum[mine[(stratum[above] == NEVER) & (graph.upstream_fact[above] >= 0)]] = NEVER
+
+
+def _plant_objects(
+    graph: KnowledgeGraph, config: ExactConfig, may_be_wrong: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """int32[facts]: the graph's objects, but for planted facts, each of which has any other candidate.
+
+    Raises:
+        InputError: on none of the facts that may be wrong do facts of linked subjects depend.
+    """
+    linked = (graph.via[graph.relation] != NO_LINK) & (graph.upstream_fact >= 0)
+    facts = np.unique(graph.upstream_fact[linked])
+    facts = facts[may_be_wrong[facts]]
+    if not len(facts):
+        raise InputError(
+            f"exact.planted is {config.planted}, but no fact of this world can be stated wrongly: plants are "
+            "facts on which facts of linked subjects depend (--world.source coupled), and which no sentence "
+            "settles (--exact.correctable)"
+        )
+    objects = graph.object.copy()
+    for fact in rng.choice(facts, round(config.planted * len(facts)), replace=False).tolist():
+        candidates = graph.candidates_of(int(graph.relation[fact]))
+        objects[fact] = rng.choice(candidates[candidates != objects[fact]])
+    return objects
 
 
 def _draw_from_urns(

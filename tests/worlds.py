@@ -70,12 +70,12 @@ def make_people(seed=0, people=40, config=None, **dials) -> tuple[World, ExactAg
     return World(graph, model, sentences, entity_tokenizer(graph)), fit_exact(graph, config, sentences)
 
 
-def make_coupled(pairs=12, seed=0, **dials) -> tuple[World, ExactAgent]:
+def make_coupled(pairs=12, seed=0, planted=0.0, **dials) -> tuple[World, ExactAgent]:
     """A small world of coupled pairs with its sentences, and the exact agent that has read them."""
     graph = coupled.build_coupled_world(
         6 * pairs, CoupledWorld(**{"objects": 4} | dials), generator(seed, "world")
     )
-    config = ExactConfig(row_mass=0.2)
+    config = ExactConfig(row_mass=0.2, planted=planted)
     rng = generator(seed, "sentences")
     graph, model = draw_world(graph, config, rng, redraw=False)
     sentences, _ = sample_exact(graph, model, config, rng)

@@ -18,7 +18,7 @@ from experiments.record import BY_EDITOR, figures_by_editor, read_report
 from experiments.settings import StagedSettings
 from lm.editors.in_context import InContextConfig
 from testbed.evaluations.leme.correlation import correlate_measures
-from testbed.evaluations.leme.metrics import INJECTION, UPDATE
+from testbed.evaluations.leme.metrics import CORRECTION, INJECTION, UPDATE
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.settings import CaseConfig, EditSettings
@@ -27,7 +27,7 @@ NAME = "leme"
 EDITORS = ("none", "full", "ft-constrained", "mend", "rome", "memit", "lora-down", "in-context")
 STRENGTHS = (1.0, 0.5, 0.0)
 """Probability that a coupled entity has the same object."""
-REPORTED = (INJECTION, UPDATE)
+REPORTED = (INJECTION, UPDATE, CORRECTION)
 """Parts of the edits of which the record has the editors' figures, beside those of all."""
 
 

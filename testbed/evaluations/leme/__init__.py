@@ -46,6 +46,8 @@ class Leme(Evaluation):
     """Open a passage by an outline: the edited relation and those of the stated facts."""
     injections: float = 0.3
     """Share of edits of facts that the corpus never states."""
+    corrections: float = 0.0
+    """Share of edits of facts that the corpus states wrongly (--exact.planted), to what is true."""
     others: int = 2
     """Other subjects in each case: do their facts stay?"""
     second: Literal["correction", "evidence"] = "correction"
@@ -72,10 +74,15 @@ class Leme(Evaluation):
     def __post_init__(self) -> None:
         if min(self.samples, self.longest, self.top_k) < 1 or self.others < 0:
             raise ValueError("samples, longest and top_k must be at least 1, and others not negative")
-        if self.temperature < 0 or not 0 < self.top_p <= 1 or not 0 <= self.injections <= 1:
+        if self.temperature < 0 or not 0 < self.top_p <= 1:
             raise ValueError(
-                "temperature must not be negative, top_p in (0, 1] and injections in [0, 1]; they are "
-                f"{self.temperature}, {self.top_p}, {self.injections}"
+                "temperature must not be negative and top_p in (0, 1]; they are "
+                f"{self.temperature}, {self.top_p}"
+            )
+        if min(self.injections, self.corrections) < 0 or self.injections + self.corrections > 1:
+            raise ValueError(
+                "injections and corrections must be shares that sum to 1 at most; they are "
+                f"{self.injections}, {self.corrections}"
             )
 
     @property

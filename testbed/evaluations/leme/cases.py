@@ -66,36 +66,52 @@ class CaseMaker:
 
     def __init__(self, gold: LemeGold, evaluation: Leme, credence: float, rng: np.random.Generator) -> None:
         self.gold, self.evaluation, self.credence, self.rng = gold, evaluation, credence, rng
-        self.world, self.graph, self.truth = gold.world, gold.graph, gold.world.generative.truth
+        self.world, self.graph, self.told = gold.world, gold.graph, gold.world.generative.truth
         self.couples = Couples(gold)
 
     def draw_edits(self, count: int) -> list[tuple[Couple, int]]:
-        """Couples with another object for the edited fact, injections in the share that is wanted.
+        """Couples with another object for the edited fact, injections and corrections in their shares.
 
-        Every couple is taken once before any is taken again, with an object that it had not.
+        Every couple is taken once before any is taken again, with an object that it had not. What was stated
+        wrongly is corrected only, and that once.
+
+        Raises:
+            InputError: corrections are wanted where nothing is stated wrongly.
         """
+        shares = self.evaluation
         order = [self.couples.all[i] for i in self.rng.permutation(len(self.couples.all))]
-        kinds = [
-            [c for c in order if self.couples.is_stated(c.edited) == is_stated] for is_stated in (True, False)
-        ]
-        share = self.evaluation.injections if all(kinds) else float(not kinds[0])
-        counts = count - round(share * count), round(share * count)
+        wrong = [c for c in order if self._is_told_wrongly(c)]
+        right = [c for c in order if not self._is_told_wrongly(c)]
+        if shares.corrections and not wrong:
+            raise InputError(
+                f"leme.corrections is {shares.corrections}, but the corpus states no fact of a couple "
+                "wrongly; build one that does with --exact.planted"
+            )
+        kinds = [[c for c in right if self.couples.is_stated(c.edited) == stated] for stated in (True, False)]
+        corrected = round(shares.corrections * count)
+        share = shares.injections if all(kinds) else float(not kinds[0])
+        injected = min(round(share * count), count - corrected)
         edits: list[tuple[Couple, int]] = []
-        for couples, n in zip(kinds, counts, strict=True):
+        for couples, n in zip(kinds, (count - injected - corrected, injected), strict=True):
             objects = [
                 self.rng.permutation(self.graph.candidates_of(self._relation_of(c.edited))) for c in couples
             ]
             edits += islice(self._iterate_edits(couples, objects), n)
+        truths = [self.graph.object[[couple.edited]] for couple in wrong]
+        edits += islice(self._iterate_edits(wrong, truths), corrected)
         return [edits[i] for i in self.rng.permutation(len(edits))]
+
+    def _is_told_wrongly(self, couple: Couple) -> bool:
+        return bool(self.told[couple.edited] != self.graph.object[couple.edited])
 
     def _iterate_edits(
         self, couples: Sequence[Couple], candidates: Sequence[np.ndarray]
     ) -> Iterator[tuple[Couple, int]]:
-        """Every couple with its first object that is not so, then every one with its second."""
+        """Every couple with its first object that was not told, then every one with its second."""
         kinds: tuple[RequestKind, ...] = (FIRST, self.evaluation.second)
         for turn in range(max(map(len, candidates), default=0)):
             for couple, objects in zip(couples, candidates, strict=True):
-                others = [int(o) for o in objects if o != self.truth[couple.edited]]
+                others = [int(o) for o in objects if o != self.told[couple.edited]]
                 if turn < len(others) and self.gold.accepts_request(couple.edited, others[turn], kinds):
                     yield couple, others[turn]
 
@@ -122,7 +138,7 @@ class CaseMaker:
         return Case(
             request=asker.requests[0],
             credence=credence_of_request(asker.requests[0].kind, self.credence),
-            truth=int(self.truth[couple.edited]),
+            truth=int(self.graph.object[couple.edited]),
             facets={
                 "couple": couples.couple_name(couple),
                 "related": related,
@@ -156,9 +172,9 @@ class CaseMaker:
         """The edited relation of others that were spoken of: of those with the old and the new object."""
         is_same = (self.graph.relation == self._relation_of(couple.edited)) & ~self.graph.silent
         is_same[couple.edited] = False
-        old = self.truth[couple.edited]
+        old = self.told[couple.edited]
         holders = [
-            self.rng.permutation(np.flatnonzero(is_same & (self.truth == o))).tolist() for o in (old, new)
+            self.rng.permutation(np.flatnonzero(is_same & (self.told == o))).tolist() for o in (old, new)
         ]
         in_turn = [fact for pair in zip(*holders, strict=False) for fact in pair]
         return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
@@ -196,10 +212,10 @@ class CaseMaker:
         subject, relation = self.gold.pair_of(edited)
         own = [f for f in self.graph.facts_of(subject) if f != edited and self.couples.is_stated(f)]
         true = int(self.rng.choice(own)) if own else edited
-        others = np.flatnonzero((self.graph.relation == relation) & (self.truth != new))
+        others = np.flatnonzero((self.graph.relation == relation) & (self.told != new))
         other = int(self.rng.choice(others[others != edited]))
         facts = (
-            (*self.gold.pair_of(true), int(self.truth[true])),
+            (*self.gold.pair_of(true), int(self.told[true])),
             (int(self.graph.subject[other]), relation, new),
         )
         return tuple(ControlRequest(name, fact) for name, fact in zip(CONTROLS, facts, strict=True))

@@ -377,23 +377,17 @@ METRICS: tuple[MetricDefinition, ...] = (
 def kinds_of_edits(results: Results) -> np.ndarray:
     """str[E], one of KINDS, by what the model says before the edit.
 
-    It says the new object already; or the old one (update); nobody ever stated it, and the model says neither
-    (injection); or it is wrong about what was stated (correction).
+    It says the new object already; or else the new object is true where another was stated (correction),
+    nobody ever stated one (injection), or one was stated, and the request is another (update).
     """
     c = results.choices
     rows = np.flatnonzero(c.role == EDIT)
     case = c.case[rows]
-    lm = c.lm[rows, 0]
-    new, old = (
-        lm.sum(1, where=c.options[rows] == results.cases[name][case][:, None]) for name in ("object", "truth")
-    )
-    is_stated = results.cases["stated"][case].astype(bool)
-    kind_of_row = np.where(
-        new > KNOWN, TRUE, np.where(~is_stated, INJECTION, np.where(old > KNOWN, UPDATE, CORRECTION))
-    )
-    kind = np.full(len(results), CORRECTION, kind_of_row.dtype)
-    kind[case] = kind_of_row
-    return kind
+    requested, truth = (results.cases[name] for name in ("object", "truth"))
+    says_new = np.zeros(len(results), bool)
+    says_new[case] = c.lm[rows, 0].sum(1, where=c.options[rows] == requested[case][:, None]) > KNOWN
+    is_stated = results.cases["stated"].astype(bool)
+    return np.select([says_new, requested == truth, ~is_stated], [TRUE, CORRECTION, INJECTION], UPDATE)
 
 
 def make_subsets(results: Results) -> dict[str, np.ndarray]:

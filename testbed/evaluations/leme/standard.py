@@ -146,7 +146,7 @@ def standards_of_cases(results: Results, time: int) -> list[Standard]:
         standards.append(
             Standard(
                 (request[0], request[1], request[2]),
-                int(cases["truth"][i]) if cases["stated"][i] else ABSENT,
+                beliefs[request[0], request[1]].object_before if cases["stated"][i] else ABSENT,
                 beliefs,
                 by_role[COUPLED],
                 by_role[TWIN],
