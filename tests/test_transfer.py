@@ -30,7 +30,7 @@ def test_middle_sizes_have_as_many_facts_as_they_say():
 
 
 def test_every_pair_of_models_is_compared_once():
-    models = list_models(Settings(sizes=("0.4M", "5M", "83M"), seeds=3))
+    models = list_models(Settings(sizes=("0.4M", "5M", "83M"), seeds=(3, 3, 1)))
     pairs = pair_sizes(models)
     assert {name: len(both) for name, both in pairs.items()} == {
         "seeds of 0.4M": 3,
@@ -47,5 +47,7 @@ def test_every_pair_of_models_is_compared_once():
 def test_too_little_to_compare():
     with pytest.raises(ValueError, match="2 sizes"):
         Settings(sizes=("5M",))
+    with pytest.raises(ValueError, match="each size"):
+        Settings(seeds=(3, 1))
     with pytest.raises(ValueError, match="3 editors"):
         Settings(editors=("rome", "full-early"))

@@ -2,7 +2,7 @@
 
 Commands:
     python -m experiments.transfer
-    python -m experiments.transfer --sizes 0.4M 5M 20M 83M        (with a GPU, or the 83M model's run)
+    python -m experiments.transfer --sizes 0.4M 5M 20M 83M --seeds 3 3 1 1        (with a GPU, or the 83M model's run)
 
 The same editors edit models of four sizes at equal strength, and each metric ranks them on each: those of
 experiments.stability but self-bayes, of which one edit takes minutes on the larger models. The smallest
@@ -64,7 +64,6 @@ class Size(NamedTuple):
         written, trained, edited: the presets of its corpus, of training and of edits.
         facts: of its world; None takes the preset's.
         until: the share of facts to which it is trained; None takes all steps.
-        seeded: whether there are several, one for each seed.
     """
 
     shape: ModelConfig | None
@@ -73,14 +72,13 @@ class Size(NamedTuple):
     edited: str
     facts: int | None = None
     until: float | None = None
-    seeded: bool = False
 
 
 SIZES: dict[SizeName, Size] = {
-    "0.4M": Size(None, "tiny", "tiny", "tiny", seeded=True),
+    "0.4M": Size(None, "tiny", "tiny", "tiny"),
     "5M": Size(
         ModelConfig(hidden=256, mlp=768, layers=4, heads=4, kv_heads=4, precision="fastest", unroll=4),
-        "paper-cpu", "paper-cpu", "paper-laptop", FACTS, 0.93, seeded=True,
+        "paper-cpu", "paper-cpu", "paper-laptop", FACTS, 0.93,
     ),
     "20M": Size(
         ModelConfig(hidden=384, mlp=1280, layers=8, heads=6, kv_heads=6, precision="fastest", unroll=8),
@@ -96,8 +94,8 @@ class Settings(StagedSettings):
 
     sizes: tuple[SizeName, ...] = ("0.4M", "5M", "20M")
     """Sizes of models; 83M needs a GPU, or its run in the folder of runs."""
-    seeds: int = 3
-    """Models of each of the two small sizes."""
+    seeds: tuple[int, ...] = (3, 3, 1)
+    """Models of each of these sizes."""
     editors: tuple[str, ...] = EDITORS
     """Who is ranked."""
     cases: int = 80
@@ -111,6 +109,8 @@ class Settings(StagedSettings):
             raise ValueError("there must be 3 editors to rank")
         if len(self.sizes) < 2:
             raise ValueError("there must be 2 sizes to compare")
+        if len(self.seeds) != len(self.sizes) or min(self.seeds) < 1:
+            raise ValueError(f"seeds are a positive number for each size; they are {self.seeds}")
 
 
 class Model(NamedTuple):
@@ -134,11 +134,11 @@ def run_study(options: Settings) -> None:
 
 
 def list_models(options: Settings) -> list[Model]:
-    """All models: those of small sizes with every seed."""
+    """All models: of every size as many as there are seeds."""
     return [
         Model(name, seed)
-        for name in options.sizes
-        for seed in range(options.seeds if SIZES[name].seeded else 1)
+        for name, models in zip(options.sizes, options.seeds, strict=True)
+        for seed in range(models)
     ]
 
 
