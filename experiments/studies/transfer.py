@@ -2,7 +2,7 @@
 
 Commands:
     python -m experiments.transfer
-    python -m experiments.transfer --sizes 0.4M 5M 20M 83M --seeds 3 3 1 1        (with a GPU, or the 83M model's run)
+    python -m experiments.transfer --sizes 0.4M 5M 20M 83M --seeds 3 3 1 1   (with a GPU)
 
 The same editors edit models of four sizes at equal strength, and each metric ranks them on each: those of
 experiments.stability but self-bayes, of which one edit takes minutes on the larger models. The smallest
