@@ -87,7 +87,7 @@ class PeopleWorld:
     """Dials of a world of people in groups; real people know `by_gender`, `said`, `spoken` and `often`."""
 
     tags: str = ""
-    """Folder of Seesaw-CF's tables of race, region, field, continent and country (with a path)."""
+    """Folder of Seesaw-CF's tables of race and the like; without it a path is to all files of Seesaw-CF."""
     groups: int = 6
     """Groups, each called a race; people also have a region and a gender."""
     sizes: tuple[int, ...] = ()
@@ -234,7 +234,7 @@ class WorldConfig:
     name; gzipped or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
     their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
-    in Wikidata5m's layout. chain: four relations in a chain, generated."""
+    in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv)."""
     columns: tuple[str, ...] = ()
@@ -319,8 +319,8 @@ class WorldConfig:
             raise ValueError(
                 "what is said of persons, and what depends on what, is fixed: leave out pairs and the like"
             )
-        if bool(self.path) != bool(self.people.tags):
-            raise ValueError("path, to facts of real persons, and people.tags, to their groups, go together")
+        if self.people.tags and not self.path:
+            raise ValueError("people.tags has groups of real persons; give path, to their facts, too")
         if not self.path:
             self.people.sizes_of(self.subjects)
 

@@ -139,7 +139,8 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
 
         show_groups(graph)
         if options.world.path:
-            say(f"people are real, groups are the authors' tags; {', '.join(STAND_INS.values())}")
+            stand_ins = f"; {', '.join(STAND_INS.values())}" if options.world.people.tags else ""
+            say(f"people are real, groups are the authors' tags{stand_ins}")
     if options.stats:
         from testbed.world_tables import show_stats
 

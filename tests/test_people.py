@@ -236,7 +236,8 @@ def test_the_preset_hides_groups_from_an_agent_that_is_told_the_rows(tmp_path, c
         ),
         (["--world.people.sizes", "60", "0"], "a group needs people"),
         (["--world.people.shift", "2"], "shift is a share"),
-        (["--world.path", "x"], "go together"),
+        (["--world.people.tags", "x"], "give --world.path, to their facts, too"),
+        (["--world.path", "/nowhere"], "no such file"),
         (["--world.path", "/nowhere", "--world.people.tags", "/nowhere"], "no such file"),
     ],
 )
@@ -454,8 +455,8 @@ def test_missing_tables_and_people_are_refused(sources, tmp_path):
     (sources[1] / "fow.csv").write_bytes(b"Code,String,Category\nQ1,\xff,science\n")
     with pytest.raises(InputError, match=r"fow.csv, line 2: not UTF-8"):
         real_people(sources)
-    with pytest.raises(ValueError, match="go together"):
-        WorldConfig(source="people", path="x")
+    with pytest.raises(ValueError, match="give path"):
+        WorldConfig(source="people", people=PeopleWorld(tags="x"))
     with pytest.raises(ValueError, match="is fixed"):
         WorldConfig(source="people", pairs=("a:b",))
 

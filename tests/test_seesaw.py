@@ -1,6 +1,5 @@
 """Seesaw-CF: edits and who is asked, D and its excess, cells, regressions, flaws of texts."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +12,11 @@ from scipy.stats import t as student
 from statsmodels.regression.linear_model import OLS
 
 from corpus.config import ExactConfig
-from corpus.errors import InputError
 from corpus.rows import rows_of
 from corpus.seeds import generator
 from corpus.text.reading import Line, Reader
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
-from experiments.studies import seesaw, seesaw_released
+from experiments.studies import seesaw
 from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.evaluations.gold import SURE
 from testbed.evaluations.seesaw import (
@@ -846,32 +844,6 @@ def test_what_was_asked_is_counted(results):
     elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
     assert sum(row[1] for row in across.rows) == ((c.role == OWN) & elsewhere).sum()
     assert {row[0]: row[2] for row in across.rows}["citizenship / born in"] == 282
-
-
-def test_released_requests_are_posed_where_everything_is_known(tmp_path, population):
-    graph = population.graph
-    r, gender = (graph.relations.index(name) for name in (CITIZENSHIP, GENDER))
-    person = next(p for p in population.people.tolist() if population.is_stated[[r, gender], p].all())
-    country, work = (graph.entities[graph.candidates_of(x)[0]] for x in (r, graph.relations.index(WORK)))
-    asked = [(graph.entities[person], country), (graph.entities[person], work), ("Nobody", country)]
-    path = tmp_path / "seesaw_cf_P27_P21.json"
-    rewrites = [{"requested_rewrite": {"subject": s, "target_new": {"str": o}}} for s, o in asked]
-    path.write_text(json.dumps(rewrites), encoding="utf-8")
-    names = {name: i for i, name in enumerate(graph.entities)}
-    assert seesaw_released.count_requests(path, "P27_P21", population, names) == [
-        path.name,
-        CITIZENSHIP,
-        GENDER,
-        3,
-        2,
-        2,
-        1,
-        1,
-    ]
-    for text in ("{", '[{"subject": 1}]'):
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match="restore it"):
-            seesaw_released.count_requests(path, "P27_P21", population, names)
 
 
 def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():

@@ -1,99 +1,295 @@
-"""Which of Seesaw-CF's released requests a world of real people can pose.
+"""Seesaw-CF's own requests, about its own people: do our cells rank as the paper's printed ones?
 
 Command:
-    python -m experiments.seesaw_released --run seesaw-real --data ../shared/data/seesaw_cf/data
+    python -m experiments.seesaw_released [--path ../shared/data/seesaw_cf]
 
-A request can be posed where its subject is one of the people, the corpus states the edited property, and the
-new object is one of its candidates; a cross-property one where the other property is there, too. Names are
-compared as they are written.
+The released files say what some 1,300 people have whose facts are edited, and what 54,000 others have who
+are asked about. A world of the first and of some of the others is learned; then the paper's requests are
+made, each alone and all together. The files tell gender and hardly anybody's race, so that of the printed
+cells of a property and a group those of women and men can be compared (Table 14).
 """
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
-from corpus.errors import InputError
-from corpus.worlds.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
+import numpy as np
+from scipy.stats import spearmanr
+
+from corpus.config import PeopleWorld
+from corpus.seeds import generator
+from corpus.worlds.people import GENDER
+from corpus.worlds.people.released import REQUESTS
+from experiments import stages
 from experiments.command import launch_module
-from testbed.console import print_table
+from experiments.record import estimate_as_list
+from experiments.settings import StagedSettings
+from experiments.studies.seesaw_dose import Dose, is_requested, measure_dose
+from testbed.evaluations.seesaw import NEW_HOLDERS, OTHERS, Seesaw
+from testbed.evaluations.seesaw.groups import CellKey, EditorChanges, GroupCell, editor_changes, group_cells
+from testbed.evaluations.seesaw.metrics import SUCCESS
 from testbed.evaluations.seesaw.population import Population
-from testbed.run.runs import Run
-from testbed.run.world import load_world
+from testbed.evaluations.seesaw.released import Hindrance, Poser, read_world_requests
+from testbed.evaluations.seesaw.tables import paper_accuracy_table, read_table
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.settings import CorpusSettings, TrainSettings
+from testbed.run.world import World, load_world
+from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell, Table
+from testbed.settings import CaseConfig, EditSettings
 
-PROPERTIES = {"P19": BORN, "P21": GENDER, "P27": CITIZENSHIP, "P101": WORK, "P103": LANGUAGE}
-FILES = (
-    "P101_eff", "P103_eff", "P19_P101", "P19_P21", "P21_P101", "P27_P101", "P27_P19", "P27_P21",
-)  # fmt: skip
-HEADER = [
-    "file",
-    "edited",
-    "asked",
-    "requests",
-    "subject known",
-    "property stated",
-    "new object known",
-    "other too",
-]
+NAME = "seesaw"
+PRINTED = {"FT": "ft-constrained", "MEND": "mend", "MEMIT": "memit"}
+"""Editors of the paper, and what they are called here."""
+RESAMPLES = 2000
+LEAST_CELLS = 3
+"""Of fewer no ranks are compared."""
+EditorAtDose = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Which world, and where the requests are."""
+class Settings(StagedSettings):
+    """How much is measured."""
 
-    run: str = "seesaw-real"
-    """Run whose world it is."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
-    data: Path = Path("../shared/data/seesaw_cf/data")
-    """Folder of the authors' data."""
+    path: Path = Path("../shared/data/seesaw_cf")
+    """Folder of the released files."""
+    seed: int = 0
+    """Of the world and the model."""
+    people: int = 2400
+    """People of the world: all whose facts are edited, and as many of those asked about as there is room."""
+    steps: int = 1200
+    """Most steps of training."""
+    accuracy: float = 0.97
+    """Share of facts at which a training stops."""
+    edits: int = 300
+    """Requests that are made, of all properties in turn; a multiple of every dose."""
+    doses: tuple[int, ...] = (1, 300)
+    """How many are made at a time. The paper's were made together, as far as its files tell."""
+    editors: tuple[str, ...] = ("full", "ft-constrained", "memit", "mend")
+    """Who edits."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if any(self.edits % dose for dose in self.doses):
+            raise ValueError(f"edits {self.edits} must be a multiple of every dose")
+
+
+class Asked(NamedTuple):
+    """An editor's answers about those who have the new object, by property and gender.
+
+    Attributes:
+        cells: mean D_d.
+        people: how many different ones were asked.
+        sums, answers: float64[E] each, of every edit the sum of D_d, and how many answers it is of.
+    """
+
+    cells: dict[CellKey, GroupCell]
+    people: dict[CellKey, int]
+    sums: dict[CellKey, np.ndarray]
+    answers: dict[CellKey, np.ndarray]
+
+
+class Agreement(NamedTuple):
+    """How alike two rankings of the same cells are.
+
+    Attributes:
+        rho: Spearman's.
+        low, high: ends of its 95% interval over edits.
+        cells: how many are compared.
+    """
+
+    rho: float
+    low: float
+    high: float
+    cells: int
+
+    def __str__(self) -> str:
+        if np.isnan(self.rho):
+            return "-"
+        return f"{self.rho:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
 
 def run_study(options: Settings) -> None:
-    """Print a row for each file."""
-    population = Population(load_world(Run(options.runs, options.run)))
-    names = {name.partition(" (")[0]: i for i, name in enumerate(population.graph.entities)}
-    rows = [
-        count_requests(options.data / f"seesaw_cf_{name}.json", name, population, names) for name in FILES
-    ]
-    print_table(
-        f"released requests that {options.run} can pose", HEADER, [list(map(str, one)) for one in rows]
+    """World, model, edits, record."""
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def run_of(options: Settings) -> Run:
+    """The run of the world."""
+    return Run(options.runs, f"seesaw-released-{options.people}-{options.seed}")
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Everything in its order; a training stops when the time is over."""
+    yield from stages.model_stages(*model_settings(options), clock)
+    for dose in options.doses:
+        yield from stages.edit_stages(
+            (edit_settings(options, name, dose) for name in options.editors), f", {dose} at once"
+        )
+
+
+def model_settings(options: Settings) -> tuple[CorpusSettings, TrainSettings]:
+    """Corpus and training: everybody is mentioned as often, and every fact is stated."""
+    where, preset, training = stages.settings_of_run(run_of(options), options.seed), CORPUS[NAME], TRAIN[NAME]
+    people = PeopleWorld(spoken="alike")
+    world = replace(preset.world, path=str(options.path), subjects=options.people, people=people)
+    corpus = replace(preset, world=world, exact=replace(preset.exact, strata=(0.0, 0.0, 1.0)), **where)
+    steps = replace(training.train, steps=options.steps)
+    return corpus, replace(training, train=steps, until=options.accuracy, **where)
+
+
+def edit_settings(options: Settings, editor: str, dose: int) -> EditSettings:
+    """The paper's requests by one editor, so many at a time; the same at every dose."""
+    return replace(
+        EDIT[NAME],
+        editors=(editor,),
+        batch=dose,
+        cases=CaseConfig(count=options.edits),
+        evaluations={NAME: Seesaw(requests="released", phrasings=1)},
+        **stages.settings_of_run(run_of(options), options.seed),
     )
 
 
-def count_requests(path: Path, name: str, population: Population, names: dict[str, int]) -> list[str | int]:
-    """Counts of one file of requests.
+def record_study(options: Settings) -> Path:
+    """Which requests the world can pose, our cells beside the printed ones, and how alike they rank."""
+    run, printed = run_of(options), read_printed_cells()
+    scored: dict[EditorAtDose, ScoredEditor] = {}
+    for dose, name in product(options.doses, options.editors):
+        is_wanted = stages.config_matcher(edit_settings(options, name, dose))
+        (scored[name, dose],) = stages.score_runs([run], NAME, is_wanted)
+    asked = {key: collect_asked(editor_changes(one)) for key, one in scored.items()}
+    agreements = {
+        key: {who: rank_agreement(one, cells, options.seed) for who, cells in printed.items()}
+        for key, one in asked.items()
+    }
+    tables = [
+        requests_table(load_world(run)),
+        cells_table(asked, printed),
+        agreement_table(agreements),
+        kinds_table({key: measure_dose(one) for key, one in scored.items()}),
+        paper_accuracy_table([scored[name, options.doses[0]] for name in options.editors]),
+    ]
+    found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
+    alike: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for (name, dose), one in asked.items():
+        means = {f"{r}, {group}": estimate_as_list(cell.mean) for (r, group), cell in one.cells.items()}
+        found.setdefault(name, {})[f"{dose} at once"] = means
+        rhos = {f"printed {who}": [*rho] for who, rho in agreements[name, dose].items()}
+        alike.setdefault(name, {})[f"{dose} at once"] = rhos
+    return options.record(
+        run,
+        {"seesaw_released.md": stages.show_tables(tables)},
+        ("editor", "dose"),
+        found=found,
+        rank_correlation=alike,
+        stated_facts={run.name: read_metrics(run)[-1]["accuracy"]},
+    )
 
-    Raises:
-        InputError: the file is missing, or holds no requests.
+
+def collect_asked(editor: EditorChanges) -> Asked:
+    """Those who have the new object and whose own fact no request changes."""
+    results, change = editor.results, editor.changes.change
+    c, groups = results.choices, results.choices.facets[GENDER].astype(str)
+    among = (c.role == NEW_HOLDERS) & ~is_requested(results)
+    cells = group_cells(results, change, among, groups)
+    properties, size = results.cases["property"].astype(str)[c.case], len(results)
+    masks = {key: among & (properties == key[0]) & (groups == key[1]) for key in cells}
+    return Asked(
+        cells,
+        {key: len(np.unique(c.subject[mask])) for key, mask in masks.items()},
+        {key: np.bincount(c.case[mask], change[mask], size) for key, mask in masks.items()},
+        {key: np.bincount(c.case[mask], minlength=size) for key, mask in masks.items()},
+    )
+
+
+def read_printed_cells() -> dict[str, dict[CellKey, float]]:
+    """By editor of the paper, the printed D_d of Table 14: of each property and gender."""
+    printed: dict[str, dict[CellKey, float]] = {who: {} for who in PRINTED}
+    for row in read_table(14):
+        for group in ("male", "female"):
+            printed[row["who"]][row["property"], group] = float(row[group].rstrip("*"))
+    return printed
+
+
+def rank_agreement(asked: Asked, printed: Mapping[CellKey, float], seed: int) -> Agreement:
+    """Spearman's rho of an editor's cells with printed ones, over the cells that have answers enough.
+
+    Its interval is that of edits drawn again, with whoever was asked after them.
     """
-    edited_property, _, asked_property = name.removesuffix("_eff").partition("_")
-    relations = population.graph.relations
-    r, other = relations.index(PROPERTIES[edited_property]), PROPERTIES.get(asked_property, "")
-    people = {*population.people.tolist()}
-    counts = [0, 0, 0, 0, 0]
-    for subject, new in _read_requests(path):
-        person = names.get(subject, -1)
-        is_known = person in people
-        is_stated = is_known and bool(population.is_stated[r, person])
-        able = is_stated and names.get(new, -1) in population.graph.candidates_of(r)
-        both = able and bool(other) and bool(population.is_stated[relations.index(other), person])
-        for i, yes in enumerate((True, is_known, is_stated, able, both)):
-            counts[i] += yes
-    return [path.name, PROPERTIES[edited_property], other, *counts[:-1], counts[-1] if other else ""]
+    keys = [key for key in printed if key in asked.cells and asked.cells[key].has_enough_answers]
+    if len(keys) < LEAST_CELLS:
+        return Agreement(np.nan, np.nan, np.nan, len(keys))
+    sums, answers = (np.column_stack([of[key] for key in keys]) for of in (asked.sums, asked.answers))
+    theirs = np.array([printed[key] for key in keys])
+    rng, size = generator(seed, "released cells"), len(sums)
+    draws = rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)
+    rhos = [spearmanr(w @ sums / np.maximum(w @ answers, 1), theirs).statistic for w in draws]
+    low, high = np.quantile(rhos, [0.025, 0.975])
+    rho = spearmanr(sums.sum(axis=0) / answers.sum(axis=0), theirs).statistic
+    return Agreement(float(rho), float(low), float(high), len(keys))
 
 
-def _read_requests(path: Path) -> Iterator[tuple[str, str]]:
-    """Subject and new object of every request."""
-    try:
-        requests = json.loads(path.read_text(encoding="utf-8"))
-        for one in requests:
-            rewrite = one["requested_rewrite"]
-            yield rewrite["subject"], rewrite["target_new"]["str"]
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing; --data is the folder of Seesaw-CF's data") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise InputError(f"{path} holds no requests as Seesaw-CF has them ({error}); restore it") from None
+def requests_table(world: World) -> Table:
+    """How many requests of each file the world can pose, and what hinders the others."""
+    poser, counts = Poser(Population(world)), Counter[tuple[str, str]]()
+    for request in read_world_requests(world):
+        posed = poser.pose(request)
+        counts[request.file, posed if isinstance(posed, Hindrance) else ""] += 1
+    rows: list[list[Cell]] = [
+        [file, sum(counts[file, one] for one in ("", *Hindrance)), counts[file, ""]]
+        + [counts[file, one] for one in Hindrance]
+        for file in REQUESTS
+    ]
+    note = f"In a world of {len(world.graph.subjects):,} of their people."
+    header = ["file", "requests", "posed", *Hindrance]
+    return Table("requests", "Requests that can be posed", header, rows, note)
+
+
+def cells_table(asked: Mapping[EditorAtDose, Asked], printed: Mapping[str, Mapping[CellKey, float]]) -> Table:
+    """D_d of those who have the new object, of women and men, ours above the printed row."""
+    keys = [*next(iter(printed.values()))]
+    rows: list[list[Cell]] = [[who, "printed", *of.values()] for who, of in printed.items()]
+    for (name, dose), one in asked.items():
+        rows.append([name, f"{dose:,} at once", *(str(one.cells.get(key, "-")) for key in keys)])
+    first = next(iter(asked.values()))
+    rows.append(["", "answers", *(first.cells[key].answers if key in first.cells else 0 for key in keys)])
+    rows.append(["", "people", *(first.people.get(key, 0) for key in keys)])
+    note = (
+        "D_d of those who have the new object. * below 0 with p < .05 by the paper's test, ** also after "
+        "Holm's correction over all cells of an editor. Answers and people are the same in every row of ours."
+    )
+    header = ["editor", "what", *(f"{r}, {group}" for r, group in keys)]
+    return Table("cells", "Cells of a property and a gender (Table 14)", header, rows, note, words=2)
+
+
+def agreement_table(agreements: Mapping[EditorAtDose, Mapping[str, Agreement]]) -> Table:
+    """Spearman's rho of each of our editors with each printed row."""
+    rows: list[list[Cell]] = [
+        [name, f"{dose:,}", *map(str, of.values()), next(iter(of.values())).cells]
+        for (name, dose), of in agreements.items()
+    ]
+    pairs = ", ".join(f"{ours} and {who}" for who, ours in PRINTED.items())
+    note = (
+        f"Pairs of the same editor are {pairs}; all others are controls. Intervals are over edits, of one "
+        "world and one model. In print women and men are nearly alike, so that eight cells are four "
+        "properties twice."
+    )
+    header = ["ours", "at once", *(f"printed {who}" for who in PRINTED), "cells"]
+    return Table("agreement", "Rank correlation with the printed cells", header, rows, note, words=2)
+
+
+def kinds_table(by_dose: Mapping[EditorAtDose, Dose]) -> Table:
+    """What happens to the three kinds of others."""
+    rows: list[list[Cell]] = [
+        [name, f"{dose:,}", of.success, *of.change.values()] for (name, dose), of in by_dose.items()
+    ]
+    header = ["editor", "at once", SUCCESS, *(f"D_d, {kind}" for kind in OTHERS)]
+    note = "All properties together. D_d is 0 for the agent. Whose fact another request changes is left out."
+    return Table("kinds", "The three kinds of others", header, rows, note, words=2)
 
 
 if __name__ == "__main__":

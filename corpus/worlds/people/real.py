@@ -1,8 +1,9 @@
-"""Real people: facts from Wikidata, groups by Seesaw-CF's tags; `corpus.worlds.people` says what there is.
+"""Real people, from Wikidata or Seesaw-CF's released requests; `corpus.worlds.people` says what there is.
 
-Kept is who has a citizenship, and an ethnic group and an occupation, or a birthplace and a gender. Fields of
-work and native languages are known of few, so that occupations and languages spoken stand in for them. A
-person has the race and the region on which the tags of all their ethnic groups agree, perhaps none.
+Of Wikidata's is kept who has a citizenship, and an ethnic group and an occupation, or a birthplace and a
+gender. Fields of work and native languages are known of few, so that occupations and languages spoken stand
+in for them. Of the requests' people everybody is kept (`corpus.worlds.people.released`). A person has the
+race and the region on which the tags of all their ethnic groups agree, perhaps none.
 """
 
 from collections import Counter
@@ -37,12 +38,13 @@ from corpus.worlds.people import (
     draw_hidden,
     upstream_of,
 )
+from corpus.worlds.people.released import EDITED_PROPERTIES, ETHNIC_GROUP, rank_people, read_released
 from corpus.worlds.people.tags import Category, Objects, Tags, categories_of, labels_of, objects_of, read_tags
 from corpus.worlds.rawfiles import Watch
 from corpus.worlds.selection import Facts
 
+ETHNICITY = "ethnic group"
 PROPERTIES = {GENDER: 21, CITIZENSHIP: 27, LANGUAGE: 1412, WORK: 106, BORN: 19}
-ETHNIC_GROUP = 172
 GENDERS = (6581072, 6581097)
 """Women and men; the paper's tables know no others."""
 
@@ -59,30 +61,35 @@ def read_people_world(
     note: Note,
     account: Account,
 ) -> KnowledgeGraph:
-    """At most `config.subjects` people, those first of whom most is known.
+    """At most `config.subjects` people: those first of whom most is known, or whom requests are about.
 
     Raises:
         InputError: a missing or malformed file, nobody left, or, if `config.strict`, anything left out
             without being asked for.
     """
-    tags = read_tags(Path(config.people.tags))
-    facts = wikidata.read_wikidata(config, cache, watch, note, account)
-    objects_by_property = {p: objects_of(facts, p) for p in (*PROPERTIES.values(), ETHNIC_GROUP)}
+    tags = read_tags(Path(config.people.tags or config.path))
+    if config.people.tags:
+        properties, edited = PROPERTIES, frozenset[int]()
+        facts = wikidata.read_wikidata(config, cache, watch, note, account)
+    else:
+        properties = EDITED_PROPERTIES
+        facts, edited = read_released(Path(config.path))
+    held = {r: objects_of(facts, p) for r, p in (properties | {ETHNICITY: ETHNIC_GROUP}).items()}
     if config.several == "drop":
-        objects_by_property = {
-            p: {s: o for s, o in of.items() if len(o) == 1} for p, of in objects_by_property.items()
-        }
-    everybody = _collect_people(facts, objects_by_property, tags, account)
+        held = {r: {s: o for s, o in of.items() if len(o) == 1} for r, of in held.items()}
+    everybody = _collect_people(facts, held, tags, account, has_all=not config.people.tags)
     if not everybody:
         raise InputError(
             f"{config.path}: nobody has a citizenship, and an ethnic group and an occupation, or a "
             "birthplace and a gender; these are P27, P172 and P106, P19 and P21"
         )
     lot = rng.permutation(len(everybody))
-    order = sorted(
-        zip(everybody, lot.tolist(), strict=True), key=lambda one: (-len(everybody[one[0]]), one[1])
-    )
-    people = {s: everybody[s] for s in sorted(s for s, _ in order[: config.subjects])}
+    by_lot = [s for _, s in sorted(zip(lot.tolist(), everybody, strict=True))]
+    if edited:
+        order = rank_people(by_lot, everybody, edited)
+    else:
+        order = sorted(by_lot, key=lambda s: -len(everybody[s]))
+    people = {s: everybody[s] for s in sorted(order[: config.subjects])}
     account.leave_out("people beyond --world.subjects", len(everybody) - len(people))
     having = {
         r: Counter(int(one[r]) for one in people.values() if r in one) for r in (CITIZENSHIP, WORK, BORN)
@@ -95,18 +102,23 @@ def read_people_world(
 
 
 def _collect_people(
-    facts: Facts, held: Mapping[int, Objects], tags: Tags, account: Account
+    facts: Facts, held: Mapping[str, Objects], tags: Tags, account: Account, has_all: bool
 ) -> dict[int, Person]:
-    """What is known of everybody who is kept."""
+    """What is known of everybody who is kept.
+
+    Args:
+        held: by relation, and by ETHNICITY, who has what.
+        has_all: keep whoever has anything, not only citizens of whom enough is known.
+    """
     people: dict[int, Person] = {}
     unknown: Counter[int] = Counter()
     lost: Counter[str] = Counter()
-    citizens = held[PROPERTIES[CITIZENSHIP]]
+    citizens = held[CITIZENSHIP]
     countries = {country for of_one in citizens.values() for country in of_one}
-    for s in sorted(citizens):
-        objects = {r: held[p][s] for r, p in PROPERTIES.items() if s in held[p]}
-        groups = held[ETHNIC_GROUP].get(s, [])
-        if not (groups and WORK in objects) and not (BORN in objects and GENDER in objects):
+    for s in sorted({*chain(*held.values())} if has_all else citizens):
+        objects = {r: held[r][s] for r in PROPERTIES if s in held[r]}
+        groups = held[ETHNICITY].get(s, [])
+        if not has_all and not (groups and WORK in objects) and not (BORN in objects and GENDER in objects):
             lost["citizens of whom too little is known"] += 1
             continue
         if not {*objects.get(GENDER, [])} <= {*GENDERS}:
@@ -173,11 +185,13 @@ def _make_names(
     ids: Sequence[int | str], ways: Sequence[Phrasing], facts: Facts, account: Account
 ) -> list[str]:
     """What entities are called such that every sentence parses back; tags are called what they are."""
-    called = labels_of(facts, [one for one in ids if isinstance(one, int)])
+    numbers = [one for one in ids if isinstance(one, int)]
+    called = labels_of(facts, numbers)
+    keys = dict(zip(numbers, facts.entities.keys(np.array(numbers, int)), strict=True))
     phrasings = [*RELATIONS, *(way.words for way in ways)]
     entities, readable_phrasings, renamed = make_readable(
         [called[one] if isinstance(one, int) else one for one in ids],
-        [f"Q{one}" if isinstance(one, int) else f"group-{i}" for i, one in enumerate(ids)],
+        [keys[one] if isinstance(one, int) else f"group-{i}" for i, one in enumerate(ids)],
         phrasings,
         [f"relation-{i}" for i in range(len(phrasings))],
     )

@@ -8,7 +8,7 @@ The model is perhaps asked to write, too. Importing this loads no NumPy and no J
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from testbed.evaluations.interface import Evaluation
 from testbed.run.settings import RequestName
@@ -26,6 +26,9 @@ INTERPRETATIONS: tuple[RequestName, ...] = ("correction", "do")
 class Seesaw(Evaluation):
     """How many questions are asked about others, and how much is written."""
 
+    requests: Literal["drawn", "released"] = "drawn"
+    """drawn: edits of the world's people by lot. released: the authors' own requests, from the folder that
+    real people or their tags come from, as many as the world can pose."""
     others: int = 24
     """Other people of each kind in a case: those with the new object, with the old one, with neither. The
     paper asks about up to 200 of the first kind alone."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from testbed.evaluations.seesaw import (
     OWN,
     Seesaw,
 )
-from testbed.evaluations.seesaw.population import Population
+from testbed.evaluations.seesaw.population import Edit, Population
+from testbed.evaluations.seesaw.released import pose_released
 from testbed.protocol import ABSENT, Case, Choice, ControlRequest, Facet, Passage, credence_of_request
 from testbed.run.world import World
 
@@ -33,16 +34,6 @@ CONTROL = "the same of somebody else"
 FAR_SHARE = 0.75
 """Share of edits whose object is drawn from another category on purpose, as cross-property edits are."""
 Item = TypeVar("Item")
-
-
-class Edit(NamedTuple):
-    """A person who is to have another object of a relation; `to_other_category` is of another category."""
-
-    person: int
-    relation: int
-    old: int
-    new: int
-    to_other_category: bool
 
 
 def draw_edits(population: Population, agent: Agent, count: int, rng: np.random.Generator) -> Iterator[Edit]:
@@ -67,6 +58,28 @@ def draw_edits(population: Population, agent: Agent, count: int, rng: np.random.
             "no stated fact of this world takes a correction by this agent; this evaluation needs --agent "
             "exact and a world of --kind exact whose facts stay correctable (--exact.correctable True)"
         )
+
+
+def take_released_edits(
+    population: Population, world: World, agent: Agent, count: int, rng: np.random.Generator
+) -> Iterator[Edit]:
+    """At most `count` of the authors' requests, of all properties in turn.
+
+    Raises:
+        InputError: people are generated, or none of the requests can be posed.
+    """
+    possible_edits = [
+        edit
+        for edit in interleave(pose_released(population, world, rng))
+        if agent.accepts(edit.person, edit.relation, "correction")
+        and not agent.rules_out(edit.person, edit.relation, np.array([edit.new]))[0]
+    ]
+    if not possible_edits:
+        raise InputError(
+            "this world can pose none of the released requests; build one of their own people with "
+            "--world.path, and --exact.correctable True"
+        )
+    yield from possible_edits[:count]
 
 
 def draw_others(
@@ -161,7 +174,12 @@ def make_cases(
     # Streams of their own, so that whoever is asked changes no edit.
     others_rng, control_rng = generator(seed, "seesaw others"), generator(seed, "seesaw controls")
     phrasing_rng = generator(seed, "seesaw phrasings")
-    for edit in draw_edits(population, agent, count, generator(seed, "seesaw edits")):
+    edits_rng = generator(seed, "seesaw edits")
+    if settings.requests == "released":
+        edits = take_released_edits(population, world, agent, count, edits_rng)
+    else:
+        edits = draw_edits(population, agent, count, edits_rng)
+    for edit in edits:
         others = draw_others(population, edit, settings.others, others_rng)
         everybody = [person for kind in others.values() for person in kind]
         asker = _ask_about(gold, population, edit, everybody)

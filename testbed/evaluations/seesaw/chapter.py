@@ -83,8 +83,8 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
                 more_tables=[*tables.printed_tables(), *tables.count_tables(editors[0].edits.results)]),
     ]  # fmt: skip
-    has_real_people = material.world.path is not None
-    if has_real_people:
+    has_stand_ins = material.world.tags is not None
+    if has_stand_ins:
         sections = [section and note_real_people(section) for section in sections]
     sections += [
         cost_section(editors, ACCURACY, material.folder),
@@ -100,7 +100,7 @@ def make_chapter(material: Material) -> Chapter:
         words=WORDS,
         panels={e.name: _draw_panel(e, material) for e in every},
     )
-    main_table = note_real_people_on_table(chapter.main_table) if has_real_people else chapter.main_table
+    main_table = note_real_people_on_table(chapter.main_table) if has_stand_ins else chapter.main_table
     return chapter._replace(main_table=main_table)
 
 

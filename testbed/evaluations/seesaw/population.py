@@ -1,6 +1,7 @@
 """A world of people as Seesaw-CF sees it: what everybody has, and who is in which group."""
 
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,16 @@ from testbed.run.world import World
 LIFT = 2
 """An object is typical of a group whose members have it more than so many times as often as others: by the
 rows that the world was drawn from, or by counting where nobody knows any."""
+
+
+class Edit(NamedTuple):
+    """A person who is to have another object of a relation; `to_other_category` is of another category."""
+
+    person: int
+    relation: int
+    old: int
+    new: int
+    to_other_category: bool
 
 
 class Population:
@@ -143,8 +154,10 @@ class Population:
         return by_group[is_group][0], others @ by_group / others.sum()
 
     def _shares_by_counting(self, grouping: int, group: int, relation: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same among the people that there are."""
+        """The same among the people that there are; 0 where they are all in the group, or none is."""
         people = self.people[(self.object_of[[grouping, relation]][:, self.people] != ABSENT).all(axis=0)]
         inside = self.object_of[grouping, people] == group
         has = self.object_of[relation, people][None, :] == self.graph.candidates_of(relation)[:, None]
+        if inside.all() or not inside.any():
+            return np.zeros(len(has)), np.zeros(len(has))
         return has[:, inside].mean(axis=1), has[:, ~inside].mean(axis=1)
