@@ -8,7 +8,7 @@ import pytest
 from testbed import corpus, edit, report, train
 from tests.runs import MODEL, at, complaint
 
-FEW = "--world.subjects 80 --world.coupled.objects 4".split()
+FEW = "--world.subjects 80 --world.coupled.objects 4 --exact.planted 0.2".split()
 BRIEFLY = "--train.steps 30 --train.rows 8 --train.row-length 300 --train.evaluate-every 15".split()
 SOME = "--cases.count 10 --lora-down.steps 2 --batch-edits 5 --leme.samples 2 --leme.longest 40".split()
 
@@ -63,6 +63,15 @@ def test_a_sequence_of_edits_writes_too(runs):
     again = ["--sequential", "5", "--cases.count", "10"]
     assert edit.main(["leme", *at(runs), *SOME, "lora-down", *again]) == 0
     assert report.main(at(runs)) == 0
+
+
+def test_what_the_corpus_states_wrongly_is_corrected(runs):
+    assert edit.main(["leme", *at(runs), *SOME, "none", "--leme.corrections", "0.5"]) == 0
+    assert report.main([*at(runs)]) == 0
+    with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["subset"] == "correction"]
+    said = {row["reader"]: row["value"] for row in rows if row["metric"] == "edit, subject"}
+    assert float(said["Bayesian reader"]) == 1
 
 
 def test_the_papers_agent_is_refused_in_words(runs, capsys):

@@ -43,6 +43,8 @@ SHOWN = (
     (m.EFFICACY, CHANGED),
 )
 """What is asked, and under which interpretation facts are right."""
+AGENTS = (BAYESIAN, f"{BAYESIAN}, correction")
+"""Who writes what the agent believes: after the world changed, and after what was stated was wrong."""
 Estimates = dict[tuple[str, int], Estimate]
 """By metric and interpretation."""
 FIRST_SEED = 1
@@ -104,7 +106,7 @@ def record_study(options: Settings) -> Path:
     runs = [run for run, _ in list_runs(options)]
     editors = sorted(stages.score_runs(runs, NAME), key=lambda one: options.editors.index(one.name))
     by_editor = {one.name: estimate_kinds(one, one.name) for one in editors}
-    by_editor[BAYESIAN] = estimate_kinds(editors[0], BAYESIAN)
+    by_editor |= {name: estimate_kinds(editors[0], name) for name in AGENTS}
     found = {
         name: {
             kind: {title_of(*shown): estimate_as_list(x) for shown, x in of_kind.items()}
