@@ -60,7 +60,7 @@ class Settings(StagedSettings):
     """Share of the facts from which couplings start that the corpus states wrongly."""
     editors: tuple[str, ...] = ("none", "full", "rome", "memit", "lora-down")
     """Who edits."""
-    edits: int = 45
+    edits: int = 30
     """Edits by each editor in each world, a third of each kind."""
 
 
