@@ -200,9 +200,7 @@ def test_broken_files_are_refused_by_name_and_case(folder, name, text, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(
-        InputError, match=r"P19_P101.json: no such file; without --world.people.tags"
-    ):
+    with pytest.raises(InputError, match=r"P19_P101.json: no such file; without --world.people.tags"):
         read_requests(tmp_path)
 
 

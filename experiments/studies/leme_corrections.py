@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import estimate_as_list
+from experiments.record import comparison_as_list, estimate_as_list
 from experiments.settings import StagedSettings
 from experiments.studies.leme import NAME
 from testbed.engine.results import cluster_levels
@@ -24,8 +25,8 @@ from testbed.evaluations.leme import metrics as m
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import CorpusSettings
-from testbed.scores.readers import BAYESIAN
-from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.statistics import Comparison, Estimate, compare_metrics, estimate_metrics
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
@@ -47,6 +48,7 @@ AGENTS = (BAYESIAN, f"{BAYESIAN}, correction")
 """Who writes what the agent believes: after the world changed, and after what was stated was wrong."""
 Estimates = dict[tuple[str, int], Estimate]
 """By metric and interpretation."""
+MORE = f"{m.CROSS}, more than without an edit"
 FIRST_SEED = 1
 
 
@@ -104,9 +106,11 @@ def edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
 def record_study(options: Settings) -> Path:
     """What passages say, by editor and kind of edit."""
     runs = [run for run, _ in list_runs(options)]
-    editors = sorted(stages.score_runs(runs, NAME), key=lambda one: options.editors.index(one.name))
+    is_ours = stages.config_matcher(edit_settings(options, *list_runs(options)[0]))
+    editors = sorted(stages.score_runs(runs, NAME, is_ours), key=lambda one: options.editors.index(one.name))
     by_editor = {one.name: estimate_kinds(one, one.name) for one in editors}
     by_editor |= {name: estimate_kinds(editors[0], name) for name in AGENTS}
+    more = {one.name: compare_agreement(one) for one in editors if one.name != "none"}
     found = {
         name: {
             kind: {title_of(*shown): estimate_as_list(x) for shown, x in of_kind.items()}
@@ -114,8 +118,11 @@ def record_study(options: Settings) -> Path:
         }
         for name, of_name in by_editor.items()
     }
+    for name, of_name in more.items():
+        for kind, comparison in of_name.items():
+            found[name][kind][MORE] = comparison_as_list(comparison)
     stated = {run.name: read_metrics(run)[-1]["accuracy"] for run in runs}
-    pages = {"leme_corrections.md": stages.show_tables([kind_table(by_editor, options)])}
+    pages = {"leme_corrections.md": stages.show_tables([kind_table(by_editor, more, options)])}
     return options.record(runs[0], pages, ("editor", "kind"), found=found, stated_facts=stated)
 
 
@@ -131,16 +138,26 @@ def estimate_kinds(editor: ScoredEditor, reader: str) -> dict[str, Estimates]:
     return {kind: estimate_metrics(shown, levels, parts[kind]) for kind in KINDS}
 
 
+def compare_agreement(editor: ScoredEditor) -> dict[str, Comparison]:
+    """By kind of edit, how much more the two passages agree after it than without it."""
+    results, rng = editor.edits.results, generator(editor.edits.seed, "corrections")
+    edited, unedited = (editor.values[reader][m.CROSS] for reader in (editor.name, NO_EDIT))
+    parts, levels = m.make_subsets(results), cluster_levels(results)
+    return {kind: compare_metrics(edited, unedited, levels, parts[kind], rng) for kind in KINDS}
+
+
 def title_of(metric: str, time: int) -> str:
     """A column's title: the interpretation is told where it matters."""
     is_judged = metric in (m.FACTUAL_SUBJECT, m.FACTUAL_RELATED)
     return f"{metric}, {'one was wrong' if time == WRONG else 'the world changed'}" if is_judged else metric
 
 
-def kind_table(by_editor: dict[str, dict[str, Estimates]], options: Settings) -> Table:
+def kind_table(
+    by_editor: dict[str, dict[str, Estimates]], more: dict[str, dict[str, Comparison]], options: Settings
+) -> Table:
     """A row for each editor and kind of edit."""
     rows: list[list[Cell]] = [
-        [name, kind, *of_kind.values()]
+        [name, kind, *of_kind.values(), more[name][kind] if name in more else None]
         for name, of_name in by_editor.items()
         for kind, of_kind in of_name.items()
     ]
@@ -148,7 +165,7 @@ def kind_table(by_editor: dict[str, dict[str, Estimates]], options: Settings) ->
         f"{options.edits} edits in each of {options.worlds} worlds, in which {options.planted} of the facts "
         "from which couplings start are stated wrongly. ± is half of a 95% interval over subjects."
     )
-    header = ["editor", "kind", *(title_of(*shown) for shown in SHOWN)]
+    header = ["editor", "kind", *(title_of(*shown) for shown in SHOWN), MORE]
     return Table("corrections", "What passages say, by kind of edit", header, rows, note, words=2)
 
 
