@@ -161,7 +161,8 @@ def record_study(options: Settings) -> Path:
     for dose, name in product(options.doses, options.editors):
         is_wanted = stages.config_matcher(edit_settings(options, name, dose))
         (scored[name, dose],) = stages.score_runs([run], NAME, is_wanted)
-    asked = {key: collect_asked(editor_changes(one)) for key, one in scored.items()}
+    moved = {key: editor_changes(one) for key, one in scored.items()}
+    asked = {key: collect_asked(one) for key, one in moved.items()}
     agreements = {
         key: {who: rank_agreement(one, cells, options.seed) for who, cells in printed.items()}
         for key, one in asked.items()
@@ -170,7 +171,7 @@ def record_study(options: Settings) -> Path:
         requests_table(load_world(run)),
         cells_table(asked, printed),
         agreement_table(agreements),
-        kinds_table({key: measure_dose(one) for key, one in scored.items()}),
+        kinds_table({key: measure_dose(one, moved[key]) for key, one in scored.items()}),
         paper_accuracy_table([scored[name, options.doses[0]] for name in options.editors]),
     ]
     found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
