@@ -240,11 +240,10 @@ def requests_table(world: World) -> Table:
     for request in read_world_requests(world):
         posed = poser.pose(request)
         counts[request.file, posed if isinstance(posed, Hindrance) else ""] += 1
-    rows: list[list[Cell]] = [
-        [file, sum(counts[file, one] for one in ("", *Hindrance)), counts[file, ""]]
-        + [counts[file, one] for one in Hindrance]
-        for file in REQUESTS
-    ]
+    rows: list[list[Cell]] = []
+    for file in REQUESTS:
+        hindered = [counts[file, one] for one in Hindrance]
+        rows.append([file, counts[file, ""] + sum(hindered), counts[file, ""], *hindered])
     note = f"In a world of {len(world.graph.subjects):,} of their people."
     header = ["file", "requests", "posed", *Hindrance]
     return Table("requests", "Requests that can be posed", header, rows, note)
