@@ -4,7 +4,7 @@ Command:
     python -m experiments.seesaw_dose
 
 Halevy et al. 2024 made, as far as their files tell, 900 edits at once; experiments.seesaw makes each alone.
-Here the same 900 requests about 10,008 people are made 1, 10, 100 and 900 at a time, by every editor that
+Here the same 300 requests about 1,200 people are made 1, 10, 100 and 300 at a time, by every editor that
 takes batches, and the others are asked the same questions each time. Groups differ, and everybody is
 mentioned as often. Whoever has the edited relation changed by another of the requests is left out. For the
 rational agent requests do not touch other people's stated facts: its change is 0 at every dose.
@@ -54,15 +54,15 @@ class Settings(StagedSettings):
 
     worlds: int = 3
     """Worlds, of seeds 1, 2, ..."""
-    people: int = 10_008
+    people: int = 1200
     """People of each world, a multiple of 24."""
     steps: int = 2400
     """Most steps of training."""
     accuracy: float = 0.95
     """Share of facts at which a training stops."""
-    edits: int = 900
+    edits: int = 300
     """Requests in each world; a multiple of every dose."""
-    doses: tuple[int, ...] = (1, 10, 100, 900)
+    doses: tuple[int, ...] = (1, 10, 100, 300)
     """How many requests are made at a time."""
     editors: tuple[str, ...] = ("full", "ft-constrained", "lora-down", "memit")
     """Who edits."""
