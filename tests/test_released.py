@@ -270,7 +270,9 @@ def asked_of(means):
         for key, mean in zip(dict.fromkeys(keys), means, strict=True)
     }
     sums = {key: np.full(8, 5 * cell.mean.value) for key, cell in cells.items()}
-    return seesaw_released.Asked(cells, dict.fromkeys(cells, 40), sums, {key: np.full(8, 5) for key in cells})
+    return seesaw_released.CellAnswers(
+        cells, dict.fromkeys(cells, 40), sums, {key: np.full(8, 5) for key in cells}
+    )
 
 
 def test_cells_that_rank_as_printed_have_a_correlation_of_1_and_reversed_ones_of_minus_1():
@@ -309,6 +311,6 @@ def test_nearly_all_requests_of_the_files_can_be_posed():
     assert len(graph.subjects) == 2400
     requests = read_requests(FILES)
     assert len(requests) == 2958
-    assert len({q for one in requests for q, _ in one.asked}) == 54_202
+    assert len({q for one in requests for q, _ in one.others}) == 54_202
     names = {graph.entities[s].rpartition(" (")[0] or graph.entities[s] for s in graph.subjects}
     assert {one.subject for one in requests} <= names | {graph.entities[s] for s in graph.subjects}

@@ -78,7 +78,7 @@ class Settings(StagedSettings):
             raise ValueError(f"edits {self.edits} must be a multiple of every dose")
 
 
-class Asked(NamedTuple):
+class CellAnswers(NamedTuple):
     """An editor's answers about those who have the new object, by property and gender.
 
     Attributes:
@@ -161,22 +161,22 @@ def record_study(options: Settings) -> Path:
     for dose, name in product(options.doses, options.editors):
         is_wanted = stages.config_matcher(edit_settings(options, name, dose))
         (scored[name, dose],) = stages.score_runs([run], NAME, is_wanted)
-    moved = {key: editor_changes(one) for key, one in scored.items()}
-    asked = {key: collect_asked(one) for key, one in moved.items()}
+    changes = {key: editor_changes(one) for key, one in scored.items()}
+    by_key = {key: collect_answers(one) for key, one in changes.items()}
     agreements = {
         key: {who: rank_agreement(one, cells, options.seed) for who, cells in printed.items()}
-        for key, one in asked.items()
+        for key, one in by_key.items()
     }
     tables = [
         requests_table(load_world(run)),
-        cells_table(asked, printed),
+        cells_table(by_key, printed),
         agreement_table(agreements),
-        kinds_table({key: measure_dose(one, moved[key]) for key, one in scored.items()}),
+        kinds_table({key: measure_dose(one, changes[key]) for key, one in scored.items()}),
         paper_accuracy_table([scored[name, options.doses[0]] for name in options.editors]),
     ]
     found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     alike: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for (name, dose), one in asked.items():
+    for (name, dose), one in by_key.items():
         means = {f"{r}, {group}": estimate_as_list(cell.mean) for (r, group), cell in one.cells.items()}
         found.setdefault(name, {})[f"{dose} at once"] = means
         rhos = {f"printed {who}": [*rho] for who, rho in agreements[name, dose].items()}
@@ -191,7 +191,7 @@ def record_study(options: Settings) -> Path:
     )
 
 
-def collect_asked(editor: EditorChanges) -> Asked:
+def collect_answers(editor: EditorChanges) -> CellAnswers:
     """Those who have the new object and whose own fact no request changes."""
     results, change = editor.results, editor.changes.change
     c, groups = results.choices, results.choices.facets[GENDER].astype(str)
@@ -199,7 +199,7 @@ def collect_asked(editor: EditorChanges) -> Asked:
     cells = group_cells(results, change, among, groups)
     properties, size = results.cases["property"].astype(str)[c.case], len(results)
     masks = {key: among & (properties == key[0]) & (groups == key[1]) for key in cells}
-    return Asked(
+    return CellAnswers(
         cells,
         {key: len(np.unique(c.subject[mask])) for key, mask in masks.items()},
         {key: np.bincount(c.case[mask], change[mask], size) for key, mask in masks.items()},
@@ -216,15 +216,15 @@ def read_printed_cells() -> dict[str, dict[CellKey, float]]:
     return printed
 
 
-def rank_agreement(asked: Asked, printed: Mapping[CellKey, float], seed: int) -> Agreement:
+def rank_agreement(ours: CellAnswers, printed: Mapping[CellKey, float], seed: int) -> Agreement:
     """Spearman's rho of an editor's cells with printed ones, over the cells that have answers enough.
 
     Its interval is that of edits drawn again, with whoever was asked after them.
     """
-    keys = [key for key in printed if key in asked.cells and asked.cells[key].has_enough_answers]
+    keys = [key for key in printed if key in ours.cells and ours.cells[key].has_enough_answers]
     if len(keys) < LEAST_CELLS:
         return Agreement(np.nan, np.nan, np.nan, len(keys))
-    sums, answers = (np.column_stack([of[key] for key in keys]) for of in (asked.sums, asked.answers))
+    sums, answers = (np.column_stack([of[key] for key in keys]) for of in (ours.sums, ours.answers))
     theirs = np.array([printed[key] for key in keys])
     rng, size = generator(seed, "released cells"), len(sums)
     draws = rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)
@@ -249,13 +249,15 @@ def requests_table(world: World) -> Table:
     return Table("requests", "Requests that can be posed", header, rows, note)
 
 
-def cells_table(asked: Mapping[EditorAtDose, Asked], printed: Mapping[str, Mapping[CellKey, float]]) -> Table:
+def cells_table(
+    by_key: Mapping[EditorAtDose, CellAnswers], printed: Mapping[str, Mapping[CellKey, float]]
+) -> Table:
     """D_d of those who have the new object, of women and men, ours above the printed row."""
     keys = [*next(iter(printed.values()))]
     rows: list[list[Cell]] = [[who, "printed", *of.values()] for who, of in printed.items()]
-    for (name, dose), one in asked.items():
+    for (name, dose), one in by_key.items():
         rows.append([name, f"{dose:,} at once", *(str(one.cells.get(key, "-")) for key in keys)])
-    first = next(iter(asked.values()))
+    first = next(iter(by_key.values()))
     rows.append(["", "answers", *(first.cells[key].answers if key in first.cells else 0 for key in keys)])
     rows.append(["", "people", *(first.people.get(key, 0) for key in keys)])
     note = (

@@ -46,7 +46,7 @@ class Request(NamedTuple):
         relation: the edited one, as `corpus.worlds.people` calls it.
         subject: a name.
         old, new: id and name of what the subject has, and is to have.
-        asked: id and name of those asked about, in the order of the file.
+        others: id and name of those asked about, in the order of the file.
     """
 
     file: str
@@ -54,7 +54,7 @@ class Request(NamedTuple):
     subject: str
     old: tuple[int, str]
     new: tuple[int, str]
-    asked: tuple[tuple[int, str], ...]
+    others: tuple[tuple[int, str], ...]
 
 
 class Released(NamedTuple):
@@ -116,10 +116,10 @@ def read_released(folder: Path) -> Released:
     """
     requests, known = read_requests(folder), dict(_read_information(folder))
     names = {q: _tidy(str(one["name"])) for q, one in known.items()}
-    names |= dict(chain.from_iterable(request.asked for request in requests))
+    names |= dict(chain.from_iterable(request.others for request in requests))
     ids = _number_subjects(requests, names)
     edited = [(ids[r.subject], EDITED_PROPERTIES[r.relation], r.old[0]) for r in requests]
-    asked = [(q, EDITED_PROPERTIES[r.relation], r.new[0]) for r in requests for q, _ in r.asked]
+    asked = [(q, EDITED_PROPERTIES[r.relation], r.new[0]) for r in requests for q, _ in r.others]
     informed = [
         (q, p, _number_of(o))
         for q, one in known.items()
@@ -160,8 +160,8 @@ def _find_genders(requests: Sequence[Request]) -> Iterator[tuple[int, int]]:
     """The gender of those asked about, where their place in the lists tells it."""
     lists: dict[tuple[str, int], list[list[int]]] = {}
     for request in requests:
-        if request.asked and request.relation != GENDER:
-            lists.setdefault((request.relation, request.new[0]), []).append([q for q, _ in request.asked])
+        if request.others and request.relation != GENDER:
+            lists.setdefault((request.relation, request.new[0]), []).append([q for q, _ in request.others])
     for alike in lists.values():
         women = find_women(alike)
         for people in alike if women else ():

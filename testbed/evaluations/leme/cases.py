@@ -66,7 +66,7 @@ class CaseMaker:
 
     def __init__(self, gold: LemeGold, evaluation: Leme, credence: float, rng: np.random.Generator) -> None:
         self.gold, self.evaluation, self.credence, self.rng = gold, evaluation, credence, rng
-        self.world, self.graph, self.told = gold.world, gold.graph, gold.world.generative.truth
+        self.world, self.graph, self.stated_object = gold.world, gold.graph, gold.world.generative.truth
         self.couples = Couples(gold)
 
     def draw_edits(self, count: int) -> list[tuple[Couple, int]]:
@@ -102,7 +102,7 @@ class CaseMaker:
         return [edits[i] for i in self.rng.permutation(len(edits))]
 
     def _is_told_wrongly(self, couple: Couple) -> bool:
-        return bool(self.told[couple.edited] != self.graph.object[couple.edited])
+        return bool(self.stated_object[couple.edited] != self.graph.object[couple.edited])
 
     def _iterate_edits(
         self, couples: Sequence[Couple], candidates: Sequence[np.ndarray]
@@ -111,7 +111,7 @@ class CaseMaker:
         kinds: tuple[RequestKind, ...] = (FIRST, self.evaluation.second)
         for turn in range(max(map(len, candidates), default=0)):
             for couple, objects in zip(couples, candidates, strict=True):
-                others = [int(o) for o in objects if o != self.told[couple.edited]]
+                others = [int(o) for o in objects if o != self.stated_object[couple.edited]]
                 if turn < len(others) and self.gold.accepts_request(couple.edited, others[turn], kinds):
                     yield couple, others[turn]
 
@@ -172,9 +172,10 @@ class CaseMaker:
         """The edited relation of others that were spoken of: of those with the old and the new object."""
         is_same = (self.graph.relation == self._relation_of(couple.edited)) & ~self.graph.silent
         is_same[couple.edited] = False
-        old = self.told[couple.edited]
+        old = self.stated_object[couple.edited]
         holders = [
-            self.rng.permutation(np.flatnonzero(is_same & (self.told == o))).tolist() for o in (old, new)
+            self.rng.permutation(np.flatnonzero(is_same & (self.stated_object == o))).tolist()
+            for o in (old, new)
         ]
         in_turn = [fact for pair in zip(*holders, strict=False) for fact in pair]
         return [*dict.fromkeys([*in_turn, *holders[0], *holders[1]])]
@@ -212,10 +213,10 @@ class CaseMaker:
         subject, relation = self.gold.pair_of(edited)
         own = [f for f in self.graph.facts_of(subject) if f != edited and self.couples.is_stated(f)]
         true = int(self.rng.choice(own)) if own else edited
-        others = np.flatnonzero((self.graph.relation == relation) & (self.told != new))
+        others = np.flatnonzero((self.graph.relation == relation) & (self.stated_object != new))
         other = int(self.rng.choice(others[others != edited]))
         facts = (
-            (*self.gold.pair_of(true), int(self.told[true])),
+            (*self.gold.pair_of(true), int(self.stated_object[true])),
             (int(self.graph.subject[other]), relation, new),
         )
         return tuple(ControlRequest(name, fact) for name, fact in zip(CONTROLS, facts, strict=True))
