@@ -121,6 +121,17 @@ def score_runs(
     return score_editors(gather_results(runs, recorded_evaluation_named(evaluation), is_wanted))
 
 
+def score_edits(runs: Sequence[Run], settings: EditSettings) -> list[ScoredEditor]:
+    """The editors of some settings over some runs together, in the order of the settings."""
+    editors = score_runs(runs, settings.evaluation, config_matcher(settings))
+    return sorted(editors, key=lambda one: settings.editors.index(one.edits.editor))
+
+
+def runs_of_worlds(root: Path, name: str, worlds: int, first: int = 1) -> list[tuple[Run, int]]:
+    """The run and the seed of each of some worlds, whose seeds follow each other from the first."""
+    return [(Run(root, f"{name}-{seed}"), seed) for seed in range(first, first + worlds)]
+
+
 def config_matcher(settings: EditSettings) -> Callable[[dict], bool]:
     """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors.
 

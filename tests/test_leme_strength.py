@@ -13,8 +13,9 @@ from experiments.studies.leme_strength import (
     correlate_ranks,
     edit_settings,
     estimate_slopes,
-    list_runs,
 )
+from experiments.studies.rater import report_runs
+from testbed.scores.metric import Metric
 
 
 def points_of(stated, slope, intercept, rng, cases=60):
@@ -25,7 +26,7 @@ def points_of(stated, slope, intercept, rng, cases=60):
     for share in stated:
         x = np.full(cases, share)
         y = intercept + slope * share + 0.02 * rng.normal(size=cases)
-        points.append(Point(np.stack([x, one]), np.stack([np.stack([y, one])] * len(TRUTHS)), subject))
+        points.append(Point(Metric(x, one), [Metric(y, one)] * len(TRUTHS), subject))
     return points
 
 
@@ -60,7 +61,7 @@ def test_rank_correlations_are_spearmans(seed, n):
 
 def test_the_dial_and_the_outline_are_set():
     options = Settings(worlds=1)
-    ((run, seed),) = list_runs(options)
+    ((run, seed),) = report_runs(options.runs, options.worlds)
     plain, outlined = (edit_settings(options, run, seed, None, outline) for outline in (False, True))
     assert (plain.evaluations["leme"].outline, outlined.evaluations["leme"].outline) == (False, True)
     assert plain.editors[0] == "none"

@@ -8,8 +8,9 @@ import numpy as np
 from corpus.seeds import generator
 from testbed.engine.results import cluster_levels
 from testbed.scores.metric import Metric
-from testbed.scores.statistics import Estimate, kendall_tau, rank_values
+from testbed.scores.statistics import Estimate, draw_case_weights, kendall_tau, rank_values
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import better_of
 
 CASES = "cases"
 """One half of a model's cases against the other: how well so few can agree."""
@@ -54,13 +55,18 @@ def rank_agreement(
         rng = generator(0, f"stability {name}")
         weights = draw_case_weights(cluster_levels(editors[0].edits.results), RESAMPLES, rng)
         side = rng.permutation(weights.shape[1]) % 2 == 0
-        better = next(m.better for m in editors[0].evaluation.metrics if m.name == metric)
+        better = better_of(editors[0].evaluation.metrics)[metric]
         pair = [e.values[e.name][metric] for e in editors]
         parts = [rank_values(weighted_ratios(pair, weights * part), better) for part in (1, side, ~side)]
         goodness_of_all.append(parts[0])
         halves.append(np.stack(parts[1:], axis=1))
     least = min(len(editors[0].edits.results) for editors in editors_by_model.values())
     return agreement_by_factor(np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs, least)
+
+
+def values_by_editor(editors: Sequence[ScoredEditor], names: Sequence[str]) -> dict[str, dict[str, Estimate]]:
+    """By editor, some metrics over all cases."""
+    return {e.edits.editor: {name: e.summary["all"][e.name][name] for name in names} for e in editors}
 
 
 def agreement_by_factor(
@@ -93,16 +99,6 @@ def _agreement_from_taus(taus: np.ndarray, cases: int) -> Agreement:
     return Agreement(
         Estimate(float(taus[0, is_defined].mean()), float(low), float(high), cases), taus[0].tolist()
     )
-
-
-def draw_case_weights(levels: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
-    """float64[1 + count, E]: ones, then how often each case was drawn: as often as all its clusters were."""
-    weights = np.ones((1 + count, len(next(iter(levels.values())))))
-    for members in levels.values():
-        place = np.unique(members, return_inverse=True)[1]
-        size = place.max() + 1
-        weights[1:] *= rng.multinomial(size, np.full(size, 1 / size), count)[:, place]
-    return weights
 
 
 def weighted_ratios(metrics: Sequence[Metric], weights: np.ndarray) -> np.ndarray:

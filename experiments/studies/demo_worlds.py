@@ -34,7 +34,7 @@ from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
-from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings
+from testbed.settings import CaseConfig, EditSettings
 
 EDITORS = (
     "none", "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained",
@@ -125,9 +125,7 @@ def record_study(options: Settings) -> Path:
 
 def score_worlds(options: Settings, runs: Sequence[Run]) -> list[ScoredEditor]:
     """The editors on some worlds pooled, in the order of the settings."""
-    wanted = stages.config_matcher(edit_settings(options, runs[0], 0, options.editors))
-    editors = stages.score_runs(runs, DEFAULT_EVALUATION, wanted)
-    return sorted(editors, key=lambda one: options.editors.index(one.edits.editor))
+    return stages.score_edits(runs, edit_settings(options, runs[0], 0, options.editors))
 
 
 def editor_table(editors: Sequence[ScoredEditor], subset: str) -> Table:

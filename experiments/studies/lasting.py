@@ -43,7 +43,7 @@ from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.summary import ScoredEditor, measure_reader, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
-from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings
+from testbed.settings import CaseConfig, EditSettings
 
 Part = Literal["worlds", "sequences", "cross"]
 EDITORS = ("keyed", "keyed-counting", "keyed-request", "lora-down")
@@ -142,8 +142,8 @@ def record_study(options: Settings) -> Path:
     figures: dict[str, Any] = {}
     if "worlds" in options.parts:
         wanted = edit_settings(options, options.world_runs[0], options.editors)
-        editors = score_edits(options.report_runs, wanted)
-        first = score_edits(options.world_runs[:1], wanted)
+        editors = stages.score_edits(options.report_runs, wanted)
+        first = stages.score_edits(options.world_runs[:1], wanted)
         tables += [
             editor_table(editors, "requests-contradict", "Requests that contradict the truth"),
             editor_table(first, "development", "The same in the world on which settings were found"),
@@ -156,12 +156,12 @@ def record_study(options: Settings) -> Path:
         }
     if "sequences" in options.parts:
         runs = options.report_runs[: options.sequences]
-        tables.append(kept_table(score_edits(runs, sequence_settings(options, runs[0]))))
+        tables.append(kept_table(stages.score_edits(runs, sequence_settings(options, runs[0]))))
     if "cross" in options.parts:
         found = options.report_runs[: options.crossed]
         for key, runs in (("cross", found), ("cross-development", options.world_runs[:1])):
             cells = {
-                cell: score_edits(runs, cell_settings(options, runs[0], *cell))[0]
+                cell: stages.score_edits(runs, cell_settings(options, runs[0], *cell))[0]
                 for cell in product(SOURCES, STORAGES)
             }
             tables.append(cross_table(cells, key))
@@ -171,12 +171,6 @@ def record_study(options: Settings) -> Path:
             }
     pages = {"lasting.md": stages.show_tables(tables)}
     return options.record(options.world_runs[0], pages, BY_EDITOR, **figures)
-
-
-def score_edits(runs: Sequence[Run], settings: EditSettings) -> list[ScoredEditor]:
-    """The editors of some settings over some worlds, in the order of the settings."""
-    editors = stages.score_runs(runs, DEFAULT_EVALUATION, stages.config_matcher(settings))
-    return sorted(editors, key=lambda one: settings.editors.index(one.edits.editor))
 
 
 def editor_table(editors: Sequence[ScoredEditor], key: str, title: str) -> Table:

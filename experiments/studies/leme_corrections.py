@@ -49,7 +49,6 @@ AGENTS = (BAYESIAN, f"{BAYESIAN}, correction")
 Estimates = dict[tuple[str, int], Estimate]
 """By metric and interpretation."""
 MORE = f"{m.CROSS}, more than without an edit"
-FIRST_SEED = 1
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ def run_study(options: Settings) -> None:
 
 def list_runs(options: Settings) -> list[tuple[Run, int]]:
     """The run and the seed of each world."""
-    seeds = range(FIRST_SEED, FIRST_SEED + options.worlds)
-    return [(Run(options.runs, f"leme-corrections-{seed}"), seed) for seed in seeds]
+    return stages.runs_of_worlds(options.runs, "leme-corrections", options.worlds)
 
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
@@ -106,8 +104,7 @@ def edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
 def record_study(options: Settings) -> Path:
     """What passages say, by editor and kind of edit."""
     runs = [run for run, _ in list_runs(options)]
-    is_ours = stages.config_matcher(edit_settings(options, *list_runs(options)[0]))
-    editors = sorted(stages.score_runs(runs, NAME, is_ours), key=lambda one: options.editors.index(one.name))
+    editors = stages.score_edits(runs, edit_settings(options, *list_runs(options)[0]))
     by_editor = {one.name: estimate_kinds(one, one.name) for one in editors}
     by_editor |= {name: estimate_kinds(editors[0], name) for name in AGENTS}
     more = {one.name: compare_agreement(one) for one in editors if one.name != "none"}

@@ -25,9 +25,8 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
-from experiments.studies.agreement import draw_case_weights
-from experiments.studies.rater import NAME, runs_of
-from experiments.studies.rater import Settings as RaterSettings
+from experiments.studies.agreement import weighted_ratios
+from experiments.studies.rater import NAME, report_runs
 from testbed.evaluations.leme.metrics import (
     CROSS,
     EDIT_SUBJECT,
@@ -37,7 +36,8 @@ from testbed.evaluations.leme.metrics import (
 )
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
-from testbed.scores.statistics import Estimate
+from testbed.scores.metric import Metric
+from testbed.scores.statistics import Estimate, draw_case_weights, estimate_from_draws
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
@@ -70,13 +70,12 @@ class Point(NamedTuple):
     """What an editor wrote in one world at one strength.
 
     Attributes:
-        stated, truths: of each case, numerator and denominator of stating the edit and of each of TRUTHS,
-            float64[2, E] and float64[truths, 2, E].
+        stated, truths: of each case, how far it states the edit, and each of TRUTHS.
         subject: int[E].
     """
 
-    stated: np.ndarray
-    truths: np.ndarray
+    stated: Metric
+    truths: Sequence[Metric]
     subject: np.ndarray
 
 
@@ -85,14 +84,9 @@ def run_study(options: Settings) -> None:
     stages.run_in_stages(options, study_stages, record_study)
 
 
-def list_runs(options: Settings) -> list[tuple[Run, int]]:
-    """The run and the seed of each world."""
-    return runs_of(RaterSettings(runs=options.runs, worlds=options.worlds))
-
-
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
-    for run, seed in list_runs(options):
+    for run, seed in report_runs(options.runs, options.worlds):
         where = stages.settings_of_run(run, seed)
         yield from stages.model_stages(replace(CORPUS[NAME], **where), replace(TRAIN[NAME], **where), clock)
         for outline in (False, True):
@@ -120,47 +114,37 @@ def edit_settings(
 
 def record_study(options: Settings) -> Path:
     """How truth falls as the edit is stated more, and what an outline changes."""
-    points = [
-        [[read_point(one) for one in column] for column in zip(*by_strength, strict=True)]
-        for by_strength in (
-            [score_edits(options, [(run, seed)], strength) for strength in options.strengths]
-            for run, seed in list_runs(options)
-        )
-    ]
+    runs = report_runs(options.runs, options.worlds)
+    points = []
+    for run, seed in runs:
+        by_strength = [
+            stages.score_edits([run], edit_settings(options, run, seed, strength))
+            for strength in options.strengths
+        ]
+        points.append([[read_point(one) for one in editor] for editor in zip(*by_strength, strict=True)])
     slopes = {
         name: estimate_slopes([world[number] for world in points], name)
         for number, name in enumerate(options.editors)
     }
     slopes["all"] = estimate_slopes([one for world in points for one in world], "all")
     as_they_are = {
-        outline: score_edits(options, list_runs(options), None, outline) for outline in (False, True)
+        outline: stages.score_edits(
+            [run for run, _ in runs], edit_settings(options, *runs[0], strength=None, outline=outline)
+        )
+        for outline in (False, True)
     }
     tables = [slope_table(slopes, options), outline_table(as_they_are)]
     found = {
         name: {truth: [estimate_as_list(x) for x in pair] for truth, pair in of_name.items()}
         for name, of_name in slopes.items()
     }
-    first, _ = list_runs(options)[0]
-    return options.record(first, {"leme_strength.md": stages.show_tables(tables)}, found=found)
-
-
-def score_edits(
-    options: Settings, runs: Sequence[tuple[Run, int]], strength: float | None, outline: bool = False
-) -> list[ScoredEditor]:
-    """The editors of some worlds together, in the order of the settings."""
-    settings = [edit_settings(options, run, seed, strength, outline) for run, seed in runs]
-    editors = stages.score_runs([run for run, _ in runs], NAME, stages.config_matcher(settings[0]))
-    names = settings[0].editors
-    return sorted(editors, key=lambda one: names.index(one.edits.editor))
+    return options.record(runs[0][0], {"leme_strength.md": stages.show_tables(tables)}, found=found)
 
 
 def read_point(editor: ScoredEditor) -> Point:
     """What one editor wrote, case by case."""
-    values = editor.values[editor.name]
-    stated, *truths = (
-        np.stack([values[name].numerator, values[name].denominator]) for name in (EDIT_SUBJECT, *TRUTHS)
-    )
-    return Point(stated, np.stack(truths), editor.edits.results.cases["subject"])
+    stated, *truths = (editor.values[editor.name][name] for name in (EDIT_SUBJECT, *TRUTHS))
+    return Point(stated, truths, editor.edits.results.cases["subject"])
 
 
 def estimate_slopes(groups: Sequence[Sequence[Point]], name: str) -> dict[str, tuple[Estimate, Estimate]]:
@@ -181,7 +165,7 @@ def estimate_slopes(groups: Sequence[Sequence[Point]], name: str) -> dict[str, t
         x_centred, y_centred = (z - z.mean(axis=2, keepdims=True) for z in (x, y))
         slope = (x_centred * y_centred).sum((1, 2)) / (x_centred**2).sum((1, 2))
         rank = np.nanmean([correlate_ranks(*pair) for pair in pairs], axis=0)
-        estimates[truth] = _from_resamples(slope, cases), _from_resamples(rank, cases)
+        estimates[truth] = estimate_from_draws(slope, cases), estimate_from_draws(rank, cases)
     return estimates
 
 
@@ -192,19 +176,11 @@ def group_lines(points: Sequence[Point], rng: np.random.Generator) -> tuple[np.n
         float64[1 + B, strengths] of stating the edit, and float64[truths, 1 + B, strengths].
     """
     weights = draw_case_weights({"subject": points[0].subject}, RESAMPLES, rng)
-    stated = np.stack([_share(point.stated, weights) for point in points], axis=1)
-    truths = np.stack(
-        [
-            np.stack([_share(point.truths[place], weights) for point in points], axis=1)
-            for place in range(len(TRUTHS))
-        ]
-    )
-    return stated, truths
-
-
-def _share(parts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (weights @ parts[0]) / (weights @ parts[1])
+    stated = weighted_ratios([point.stated for point in points], weights)
+    truths = [
+        weighted_ratios([point.truths[place] for point in points], weights) for place in range(len(TRUTHS))
+    ]
+    return stated, np.stack(truths)
 
 
 def correlate_ranks(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -213,12 +189,6 @@ def correlate_ranks(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     a, b = (z - z.mean(axis=1, keepdims=True) for z in (a, b))
     with np.errstate(invalid="ignore", divide="ignore"):
         return (a * b).sum(1) / np.sqrt((a**2).sum(1) * (b**2).sum(1))
-
-
-def _from_resamples(draws: np.ndarray, cases: int) -> Estimate:
-    """The first is of all cases, the others are of resampled ones."""
-    low, high = np.nanquantile(draws[1:], [0.025, 0.975])
-    return Estimate(float(draws[0]), float(low), float(high), cases)
 
 
 def slope_table(slopes: dict[str, dict[str, tuple[Estimate, Estimate]]], options: Settings) -> Table:

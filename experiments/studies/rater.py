@@ -58,7 +58,7 @@ COMMON = 30
 """Words that the classifier knows: the commonest of the passages it learns from."""
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 """On the classifier's squared weights, to choose among."""
-FIRST_SEED, DEVELOPMENT_SEED = 1, 1000
+DEVELOPMENT_SEED = 1000
 ERRORS = ("right", "pairs in the wrong order", "clear pairs in the wrong order", "largest error of a share")
 WRONG = 1
 """The place of pairs in the wrong order among ERRORS."""
@@ -124,20 +124,20 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
-    for run, seed in [run_of(options, DEVELOPMENT_SEED), *runs_of(options)]:
+    for run, seed in [*development_runs(options.runs), *report_runs(options.runs, options.worlds)]:
         where = stages.settings_of_run(run, seed)
         yield from stages.model_stages(replace(CORPUS[NAME], **where), replace(TRAIN[NAME], **where), clock)
         yield from stages.edit_stages([_edit_settings(options, run, seed)])
 
 
-def runs_of(options: Settings) -> list[tuple[Run, int]]:
+def report_runs(runs: Path, worlds: int) -> list[tuple[Run, int]]:
     """The run and the seed of each world that is reported."""
-    return [run_of(options, seed) for seed in range(FIRST_SEED, FIRST_SEED + options.worlds)]
+    return stages.runs_of_worlds(runs, "rater", worlds)
 
 
-def run_of(options: Settings, seed: int) -> tuple[Run, int]:
-    """The run and the seed of a world."""
-    return Run(options.runs, f"rater-{seed}"), seed
+def development_runs(runs: Path) -> list[tuple[Run, int]]:
+    """The same of the world on which the penalty is chosen."""
+    return stages.runs_of_worlds(runs, "rater", 1, DEVELOPMENT_SEED)
 
 
 def _edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
@@ -148,11 +148,12 @@ def _edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
 def record_study(options: Settings) -> Path:
     """What each rater gets wrong, over worlds and in each, and whom it favours."""
     names, by_world, labelled = [], {}, options.edits // 2
-    development, _ = run_of(options, DEVELOPMENT_SEED)
+    ((development, _),) = development_runs(options.runs)
+    runs = report_runs(options.runs, options.worlds)
     examples = gather_examples(stages.score_runs([development], NAME), load_world(development))
     right = rate_penalties(examples, labelled, options.panels)
     penalty = max(right, key=lambda one: right[one])
-    for run, seed in runs_of(options):
+    for run, seed in runs:
         editors = stages.score_runs([run], NAME)
         names = [editor.name for editor in editors]
         examples = gather_examples(editors, load_world(run))
@@ -167,7 +168,7 @@ def record_study(options: Settings) -> Path:
         errors_table(errors),
         *(shares_table(kind, names, shares) for kind in range(len(CLAIMS))),
     ]
-    first, _ = runs_of(options)[0]
+    first, _ = runs[0]
     figures = {
         seed: {
             rater: dict(zip(ERRORS, judged.errors.tolist(), strict=True)) for rater, judged in world.items()

@@ -43,7 +43,6 @@ from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
 WORLD = WorldKind(shift=True, frequency=False)
-FIRST_SEED = 1
 STARRED = (NEW_HOLDERS, OLD_HOLDERS)
 """Others whose cells are counted: those whom the paper asks, and those who have the old object."""
 
@@ -99,8 +98,7 @@ def run_study(options: Settings) -> None:
 
 def list_runs(options: Settings) -> list[tuple[Run, int]]:
     """The run and the seed of each world."""
-    seeds = range(FIRST_SEED, FIRST_SEED + options.worlds)
-    return [(Run(options.runs, f"seesaw-dose-{options.people}-{seed}"), seed) for seed in seeds]
+    return stages.runs_of_worlds(options.runs, f"seesaw-dose-{options.people}", options.worlds)
 
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
@@ -132,9 +130,10 @@ def edit_settings(options: Settings, run: Run, seed: int, editor: str, dose: int
 
 def record_study(options: Settings) -> Path:
     """How others' confidence changes with the dose."""
+    runs = list_runs(options)
     by_dose, single = {}, []
     for name, dose in product(options.editors, options.doses):
-        editor = score_edits(options, name, dose)
+        (editor,) = stages.score_edits([run for run, _ in runs], edit_settings(options, *runs[0], name, dose))
         changes = editor_changes(editor)
         by_dose[name, dose] = measure_dose(editor, changes)
         if dose == 1:
@@ -143,19 +142,9 @@ def record_study(options: Settings) -> Path:
     for (name, dose), of_dose in by_dose.items():
         figures = {SUCCESS: of_dose.success} | {f"D_d {kind}": x for kind, x in of_dose.change.items()}
         found.setdefault(name, {})[f"{dose} at once"] = {k: estimate_as_list(x) for k, x in figures.items()}
-    runs = list_runs(options)
     stated = {run.name: read_metrics(run)[-1]["accuracy"] for run, _ in runs}
     pages = {"seesaw_dose.md": stages.show_tables([dose_table(by_dose, options), attribution_table(single)])}
     return options.record(runs[0][0], pages, ("editor", "dose"), found=found, stated_facts=stated)
-
-
-def score_edits(options: Settings, editor: str, dose: int) -> ScoredEditor:
-    """One editor at one dose, in all worlds together."""
-    runs = list_runs(options)
-    first, seed = runs[0]
-    matcher = stages.config_matcher(edit_settings(options, first, seed, editor, dose))
-    (one,) = stages.score_runs([run for run, _ in runs], NAME, matcher)
-    return one
 
 
 def measure_dose(editor: ScoredEditor, changes: EditorChanges) -> Dose:

@@ -159,8 +159,7 @@ def record_study(options: Settings) -> Path:
     run, printed = run_of(options), read_printed_cells()
     scored: dict[EditorAtDose, ScoredEditor] = {}
     for dose, name in product(options.doses, options.editors):
-        is_wanted = stages.config_matcher(edit_settings(options, name, dose))
-        (scored[name, dose],) = stages.score_runs([run], NAME, is_wanted)
+        (scored[name, dose],) = stages.score_edits([run], edit_settings(options, name, dose))
     changes = {key: editor_changes(one) for key, one in scored.items()}
     by_key = {key: collect_answers(one) for key, one in changes.items()}
     agreements = {

@@ -38,12 +38,11 @@ from corpus.files import read_json
 from experiments import stages
 from experiments.command import launch_module
 from experiments.settings import StagedSettings
-from experiments.studies.agreement import CASES, rank_agreement
+from experiments.studies.agreement import CASES, rank_agreement, values_by_editor
 from lm.config import ModelConfig
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig
@@ -146,10 +145,7 @@ def record_study(options: Settings) -> Path:
     table = Table("stability", title, header, rows, _table_note(options))
     first = Run(options.runs, variants[0].name)
     pages = {"stability.md": stages.show_tables([table])}
-    values = {
-        one.name: {e.edits.editor: {n: _metric_value(e, n) for n in names} for e in editors}
-        for one, editors in editors_by_model.items()
-    }
+    values = {name: values_by_editor(editors, names) for name, editors in by_name.items()}
     training_ends = {one.name: read_json(Run(options.runs, one.name).finished_file) for one in variants}
     return options.record(first, pages, found=agreements, values=values, trained=training_ends)
 
@@ -172,10 +168,6 @@ def pairs_by_factor(variants: Sequence[ModelVariant]) -> dict[str, list[tuple[in
         if len(differ) == 1:
             by_factor.setdefault(differ[0], []).append((i, j))
     return by_factor
-
-
-def _metric_value(editor: ScoredEditor, metric: str) -> Estimate:
-    return editor.summary["all"][editor.name][metric]
 
 
 def _score_run(options: Settings, run: Run) -> list[ScoredEditor]:

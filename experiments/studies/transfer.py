@@ -23,12 +23,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from corpus.files import read_json
 from experiments import stages
 from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.settings import StagedSettings
-from experiments.studies.agreement import CASES, Agreement, rank_agreement
+from experiments.studies.agreement import CASES, Agreement, rank_agreement, values_by_editor
 from experiments.studies.pretrain import name_run, scale_preset
 from experiments.studies.stability import EDITORS as STABLE
 from lm.config import ModelConfig
@@ -37,9 +39,10 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.scores.metric import metrics_shown_in
+from testbed.scores.statistics import rank_values
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell, Table
-from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings
+from testbed.scores.tables import Cell, Table, better_of
+from testbed.settings import CaseConfig, EditSettings
 
 EDITORS = tuple(name for name in STABLE if name != "self-bayes")
 SizeName = Literal["0.4M", "5M", "20M", "83M"]
@@ -147,7 +150,8 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     for model in list_models(options):
         corpus, training = model_settings(options, model)
         yield from stages.model_stages(corpus, training, clock)
-        yield from stages.edit_stages(edit_settings(options, model, name) for name in options.editors)
+        edits = edit_settings(options, model)
+        yield from stages.edit_stages(replace(edits, editors=(name,)) for name in options.editors)
 
 
 def model_settings(options: Settings, model: Model) -> tuple[CorpusSettings, TrainSettings]:
@@ -160,39 +164,31 @@ def model_settings(options: Settings, model: Model) -> tuple[CorpusSettings, Tra
     return replace(corpus, **where), replace(training, model=shape, until=size.until, **where)
 
 
-def edit_settings(options: Settings, model: Model, editor: str) -> EditSettings:
-    """One editor's edits of a model."""
+def edit_settings(options: Settings, model: Model) -> EditSettings:
+    """All editors' edits of a model."""
     where = stages.settings_of_run(Run(options.runs, model.name), model.seed)
     base = EDIT[SIZES[model.size].edited]
     cases = CaseConfig(options.cases)
-    return replace(base, editors=(editor,), cases=cases, strength=options.strength, **where)
+    return replace(base, editors=options.editors, cases=cases, strength=options.strength, **where)
 
 
 def record_study(options: Settings) -> Path:
     """How far rankings agree, who comes in a printed order, and the values behind them."""
     models = list_models(options)
-    editors_by_model = {model: score_model(options, model) for model in models}
+    editors_by_model = {
+        model: stages.score_edits([Run(options.runs, model.name)], edit_settings(options, model))
+        for model in models
+    }
     names = metrics_shown_in(editors_by_model[models[0]][0].evaluation.metrics, "compared")
     by_name = {model.name: editors for model, editors in editors_by_model.items()}
     pairs = pair_sizes(models)
     agreements = {name: rank_agreement(by_name, name, pairs) for name in names}
     tables = [agreement_table(agreements, options), printed_table(editors_by_model)]
-    values = {
-        model.name: {e.edits.editor: {n: e.summary["all"][e.name][n] for n in names} for e in editors}
-        for model, editors in editors_by_model.items()
-    }
+    values = {name: values_by_editor(editors, names) for name, editors in by_name.items()}
     training_ends = {m.name: read_json(Run(options.runs, m.name).finished_file) for m in models}
     pages = {"transfer.md": stages.show_tables(tables)}
     first = Run(options.runs, models[0].name)
     return options.record(first, pages, found=agreements, values=values, trained=training_ends)
-
-
-def score_model(options: Settings, model: Model) -> list[ScoredEditor]:
-    """The editors of one model, in the order of the settings."""
-    matchers = [stages.config_matcher(edit_settings(options, model, name)) for name in options.editors]
-    run = Run(options.runs, model.name)
-    editors = stages.score_runs([run], DEFAULT_EVALUATION, lambda c: any(match(c) for match in matchers))
-    return sorted(editors, key=lambda one: options.editors.index(one.edits.editor))
 
 
 def pair_sizes(models: Sequence[Model]) -> dict[str, list[tuple[int, int]]]:
@@ -237,11 +233,12 @@ def printed_table(editors_by_model: Mapping[Model, Sequence[ScoredEditor]]) -> T
 
 def lead_of(editors: Sequence[ScoredEditor], better: str, worse: str, metric: str) -> float | None:
     """By how much one editor is better than another by a metric; None where one of them is not there."""
-    values = {e.edits.editor: e.summary["all"][e.name][metric].value for e in editors}
+    values = values_by_editor(editors, [metric])
     if not {better, worse} <= set(values):
         return None
-    sign = next(1 if m.better == "high" else -1 for m in editors[0].evaluation.metrics if m.name == metric)
-    return sign * (values[better] - values[worse])
+    pair = np.array([values[name][metric].value for name in (better, worse)])
+    first, second = rank_values(pair, better_of(editors[0].evaluation.metrics)[metric]).tolist()
+    return first - second
 
 
 if __name__ == "__main__":

@@ -366,6 +366,22 @@ def _permutation_p(of: np.ndarray, rng: np.random.Generator) -> float:
     return (as_far + 1) / (FLIPS + 1)
 
 
+def draw_case_weights(levels: Mapping[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
+    """float64[1 + count, E]: ones, then how often each case was drawn: as often as all its clusters were."""
+    weights = np.ones((1 + count, len(next(iter(levels.values())))))
+    for members in levels.values():
+        place = np.unique(members, return_inverse=True)[1]
+        size = place.max() + 1
+        weights[1:] *= rng.multinomial(size, np.full(size, 1 / size), count)[:, place]
+    return weights
+
+
+def estimate_from_draws(draws: np.ndarray, cases: int) -> Estimate:
+    """A value and its interval from float64[1 + count]: of all cases, then of resampled ones."""
+    low, high = np.nanquantile(draws[1:], [_TAIL, 1 - _TAIL])
+    return Estimate(float(draws[0]), float(low), float(high), cases)
+
+
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """float64[...]: tau-b of pairs of rankings, float[..., n] each, of the same n things.
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.worlds.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, WORK
+from corpus.worlds.rawfiles import read_table_text
 from corpus.worlds.selection import Facts
 
 EDITED_PROPERTIES = {GENDER: 21, CITIZENSHIP: 27, LANGUAGE: 103, WORK: 101, BORN: 19}
@@ -207,13 +208,10 @@ def _place(folder: Path) -> Path:
 
 
 def _read_json(path: Path, kind: type) -> Any:
+    missing = "without --world.people.tags, --world.path should hold Seesaw-CF's files"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(
-            f"{path}: no such file; without --world.people.tags, --world.path should hold Seesaw-CF's files"
-        ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        content = json.loads(read_table_text(path, missing))
+    except json.JSONDecodeError as error:
         raise InputError(f"{path}: no JSON ({error}); restore it") from None
     if not isinstance(content, kind):
         raise InputError(f"{path}: expected a {kind.__name__} of JSON; restore it")

@@ -18,7 +18,7 @@ from corpus.worlds.people import RACE
 from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS
 from testbed.evaluations.seesaw.groups import EditorChanges, group_names
 from testbed.evaluations.seesaw.metrics import confidence
-from testbed.scores.statistics import Estimate
+from testbed.scores.statistics import Estimate, draw_case_weights, estimate_from_draws
 from testbed.scores.tables import Cell, Table
 
 GROUP, FREQUENCY, SUPPORT, FIRST = "group", "frequency", "support of the new object", "confidence before"
@@ -87,7 +87,7 @@ def attribute_variance(
     numbers, place = np.unique(case, return_inverse=True)
     products = np.zeros((len(numbers), columns.shape[1], columns.shape[1]))
     np.add.at(products, place, columns[:, :, None] * columns[:, None, :])
-    weights = _draw_weights(len(numbers))
+    weights = draw_case_weights({"case": numbers}, RESAMPLES, generator(0, "attribution"))
     moments = np.einsum("bk,kij->bij", weights, products)
     ends = np.cumsum([0, *(x.shape[1] for x in blocks.values())])
     members = [range(a, b) for a, b in itertools.pairwise(ends)]
@@ -99,7 +99,7 @@ def attribute_variance(
     shares = {name: _mean_addition(explained, number, len(blocks)) for number, name in enumerate(blocks)} | {
         REST: 1 - explained[tuple(range(len(blocks)))]
     }
-    return {name: _from_draws(draws, len(numbers)) for name, draws in shares.items()}
+    return {name: estimate_from_draws(draws, len(numbers)) for name, draws in shares.items()}
 
 
 def gap_of_groups(editor: EditorChanges, among: np.ndarray) -> Estimate:
@@ -116,17 +116,11 @@ def gap_of_groups(editor: EditorChanges, among: np.ndarray) -> Estimate:
         np.bincount(cell, weights, size).reshape(shape)
         for weights in (editor.changes.change[rows], np.ones(len(rows)))
     )
-    weights = _draw_weights(len(numbers))
+    weights = draw_case_weights({"case": numbers}, RESAMPLES, generator(0, "attribution"))
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.einsum("bk,kgl->bgl", weights, sums) / np.einsum("bk,kgl->bgl", weights, counts)
     of_groups = np.nanmean(means, axis=2)
-    return _from_draws(np.nanmin(of_groups, axis=1) - np.nanmax(of_groups, axis=1), len(numbers))
-
-
-def _draw_weights(cases: int) -> np.ndarray:
-    """float64[1 + RESAMPLES, cases]: ones, then how often each case was drawn."""
-    draws = generator(0, "attribution").multinomial(cases, np.full(cases, 1 / cases), RESAMPLES)
-    return np.concatenate([np.ones((1, cases)), draws])
+    return estimate_from_draws(np.nanmin(of_groups, axis=1) - np.nanmax(of_groups, axis=1), len(numbers))
 
 
 def _explained_share(moments: np.ndarray, columns: list[int]) -> np.ndarray:
@@ -148,8 +142,3 @@ def _mean_addition(explained: Mapping[tuple[int, ...], np.ndarray], number: int,
             larger = explained[tuple(sorted((*subset, number)))]
             added += weight / math.factorial(blocks) * (larger - share)
     return added
-
-
-def _from_draws(draws: np.ndarray, cases: int) -> Estimate:
-    low, high = np.nanquantile(draws[1:], [0.025, 0.975])
-    return Estimate(float(draws[0]), float(low), float(high), cases)
