@@ -148,13 +148,13 @@ def _edit_settings(options: Settings, run: Run, seed: int) -> EditSettings:
 def record_study(options: Settings) -> Path:
     """What each rater gets wrong, over worlds and in each, and whom it favours."""
     names, by_world, labelled = [], {}, options.edits // 2
-    ((development, _),) = development_runs(options.runs)
+    ((development, seed),) = development_runs(options.runs)
     runs = report_runs(options.runs, options.worlds)
-    examples = gather_examples(stages.score_runs([development], NAME), load_world(development))
+    examples = gather_examples(score_world(options, development, seed), load_world(development))
     right = rate_penalties(examples, labelled, options.panels)
     penalty = max(right, key=lambda one: right[one])
     for run, seed in runs:
-        editors = stages.score_runs([run], NAME)
+        editors = score_world(options, run, seed)
         names = [editor.name for editor in editors]
         examples = gather_examples(editors, load_world(run))
         by_world[str(seed)] = judge_raters(examples, labelled, options.panels, seed, penalty)
@@ -183,6 +183,11 @@ def penalty_table(right: Mapping[float, float]) -> Table:
     rows: list[list[Cell]] = [[f"{penalty:g}", share] for penalty, share in right.items()]
     title = f"Right labels by the classifier, world {DEVELOPMENT_SEED}"
     return Table("penalty", title, ["penalty", "right"], rows)
+
+
+def score_world(options: Settings, run: Run, seed: int) -> list[ScoredEditor]:
+    """The editors of one world; experiments.leme_strength makes other edits in the same runs."""
+    return stages.score_runs([run], NAME, stages.config_matcher(_edit_settings(options, run, seed)))
 
 
 def errors_table(errors: Mapping[str, np.ndarray]) -> Table:
