@@ -1,13 +1,13 @@
 """TAXI (Powell et al. 2024) whole: does changing what a thing is change what follows from it?
 
 Commands:
-    python -m experiments.taxi [--path ../shared/data/taxi]
+    python -m experiments.taxi [--path ../shared/data/taxi [--only-tables]]
     python -m experiments.taxi --baseline taxi-base        (what the unedited model of that run answers)
 
-Generated taxonomies of three seeds, and TAXI's own tables, where their folder is given. Editors are tuned on
-a taxonomy of another seed, which is never reported. A further world has imagine documents that never say
-their premise again and speak of nobody else: contexts that say nothing of the request are told there, too,
-to see what such documents teach.
+Generated taxonomies of three seeds, and TAXI's own tables, where their folder is given, read by models of as
+many seeds. Editors are tuned on a taxonomy of another seed, which is never reported. A further world has
+imagine documents that never say their premise again and speak of nobody else: contexts that say nothing of
+the request are told there, too, to see what such documents teach.
 """
 
 from collections.abc import Iterator
@@ -31,12 +31,12 @@ from testbed.settings import CaseConfig, EditSettings
 from testbed.tune import tune
 
 NAME = "taxi"
-TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "embeddings")
-EDITORS = ("none", *TUNED, "grace")
+TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "memit", "embeddings")
+EDITORS = ("none", *TUNED, "grace", "mend", "keyed", "count-based")
 SLOW = ("self-bayes", "self-bayes-told")
 KEPT = (TYPICAL, RARE, "held-out subject", "held-out object", "held out both", "seen both")
 """Parts of the edits that the record keeps."""
-REAL, PLAIN = f"{NAME}-real", f"{NAME}-plain"
+PLAIN = f"{NAME}-plain"
 OTHER_SEED = 1000
 """Of the taxonomy on which hyper-parameters are chosen."""
 
@@ -53,6 +53,10 @@ class Settings(StagedSettings):
     """Most edits by each editor in each generated world."""
     real_edits: int = 976
     """Most edits by each editor of TAXI's tables, which have so many."""
+    table_seeds: int = 3
+    """Models that read TAXI's tables, each its own corpus of them."""
+    only_tables: bool = False
+    """Leave out the generated taxonomies that are reported."""
     slow_edits: int = 80
     """Edits by self-bayes, with and without the true dependences, which takes seconds for each."""
     held_out: int = 40
@@ -60,6 +64,11 @@ class Settings(StagedSettings):
 
     baseline: str = ""
     """Only ask TAXI's questions of the unedited model of this run, whose world is built of TAXI's folder."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.only_tables and not self.path:
+            raise ValueError("only-tables needs a path to TAXI's folder")
 
 
 def run_study(options: Settings) -> None:
@@ -81,21 +90,34 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         yield f"tune {editor}", partial(tune, replace(tune_settings, editors=(editor,)))
     for run, seed, path in list_worlds(options):
         yield from _world_stages(run, seed, path, clock)
-        yield from stages.edit_stages(_edit_settings(options, tuning, run, seed))
-    plain = Run(options.runs, PLAIN)
-    yield from _world_stages(plain, 0, "", clock)
-    base = replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))
-    yield from stages.edit_stages(_context_edits(base))
-    yield stages.report_stage([run for run, _, path in list_worlds(options) if not path])
-    if options.path:
-        yield stages.report_stage([Run(options.runs, REAL)])
-    yield stages.report_stage([plain])
+        yield from stages.edit_stages(_edit_settings(options, tuning, run, seed, path))
+    if not options.only_tables:
+        plain = Run(options.runs, PLAIN)
+        yield from _world_stages(plain, 0, "", clock)
+        base = replace(EDIT[NAME], run=PLAIN, runs=options.runs, cases=CaseConfig(options.edits))
+        yield from stages.edit_stages(_context_edits(base))
+    for group in list_groups(options).values():
+        yield stages.report_stage(group)
 
 
 def list_worlds(options: Settings) -> list[tuple[Run, int, str]]:
     """Runs that are reported, with their seeds and folders of tables."""
-    generated = [(Run(options.runs, f"{NAME}-{seed}"), seed, "") for seed in range(options.seeds)]
-    return generated + ([(Run(options.runs, REAL), 0, options.path)] if options.path else [])
+    generated = [] if options.only_tables else [("", seed, "") for seed in range(options.seeds)]
+    tables = [("-tables", seed, options.path) for seed in range(options.table_seeds) if options.path]
+    return [
+        (Run(options.runs, f"{NAME}{kind}-{seed}"), seed, path) for kind, seed, path in generated + tables
+    ]
+
+
+def list_groups(options: Settings) -> dict[str, list[Run]]:
+    """Runs whose edits are pooled, by what they have in common."""
+    worlds = list_worlds(options)
+    groups = {
+        "generated": [run for run, _, path in worlds if not path],
+        "tables": [run for run, _, path in worlds if path],
+        "plain documents": [] if options.only_tables else [Run(options.runs, PLAIN)],
+    }
+    return {name: runs for name, runs in groups.items() if runs}
 
 
 def _world_stages(run: Run, seed: int, path: str, clock: stages.Clock) -> Iterator[stages.Stage]:
@@ -107,9 +129,9 @@ def _world_stages(run: Run, seed: int, path: str, clock: stages.Clock) -> Iterat
     yield from stages.model_stages(corpus, replace(TRAIN[NAME], **where), clock)
 
 
-def _edit_settings(options: Settings, tuning: Run, run: Run, seed: int) -> Iterator[EditSettings]:
+def _edit_settings(options: Settings, tuning: Run, run: Run, seed: int, path: str) -> Iterator[EditSettings]:
     """Every editor with what was chosen for it; ROME at either token; contexts with controls."""
-    count = options.real_edits if run.name == REAL else options.edits
+    count = options.real_edits if path else options.edits
     base = replace(EDIT[NAME], cases=CaseConfig(count=count), **stages.settings_of_run(run, seed))
     for editor in EDITORS:
         yield replace(base, editors=(editor,), tuned=tuning.name if editor in TUNED else "")
@@ -130,19 +152,13 @@ def _context_edits(base: EditSettings) -> Iterator[EditSettings]:
 
 def record_study(options: Settings) -> Path:
     """The figures of all editors, and everything that they depend on."""
-    runs = {run.name: run for run, _, _ in list_worlds(options)}
-    groups = {
-        "generated": [run for name, run in runs.items() if name != REAL],
-        "tables": [run for name, run in runs.items() if name == REAL],
-        "plain documents": [Run(options.runs, PLAIN)],
-    }
-    by_group = {
-        name: figures_by_editor(stages.score_runs(group, NAME), KEPT)
-        for name, group in groups.items()
-        if group
-    }
+    by_group = {}
+    for name, runs in list_groups(options).items():
+        editors = stages.score_runs(runs, NAME)
+        superordinates = {str(kind) for one in editors for kind in one.edits.results.cases["superordinate"]}
+        by_group[name] = figures_by_editor(editors, (*KEPT, *sorted(superordinates)))
     tuning = Run(options.runs, f"{NAME}-tuning")
-    first = runs[f"{NAME}-0"]
+    first, *_ = list_worlds(options)[0]
     return options.record(
         first,
         read_report(first),

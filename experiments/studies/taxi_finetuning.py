@@ -5,12 +5,13 @@ Command:
 
 The paper's fine-tuning is at chance; on small models it is not. One generated taxonomy is varied in one
 respect at a time: how often facts are stated, members of a category, layers of the model. On each, all, the
-first and the last third of the layers are tuned to the same edits; on the first, with other learning rates,
-too. No setting is chosen: the figure shows what decides.
+first and the last third of the layers are tuned to the same edits; on the first and on the deepest, with
+other learning rates, too. No setting is chosen: the figure shows what decides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,9 +36,11 @@ RATE = FullConfig(learning_rate=1e-2).learning_rate
 RATES = (1e-3, 3e-3, RATE, 3e-2, 1e-1)
 MEMBERS = (2, 4, 8, 16, 32, 64)
 NEVER = (0.0, 0.25, 0.5, 0.9)
-LAYERS = (2, 4, 8)
-BASE = (4, 0.25, 2)
-"""Members, share of properties never stated, and layers of the world that the others vary."""
+DEEP_RATES = (RATE, 3e-2, 1e-1, 3e-1)
+LAYERS = (2, 4, 8, 12)
+RATES_PANEL, DEEP_PANEL, LAYERS_PANEL = "learning rate", "learning rate, 12 layers", "layers"
+MEMBERS_PANEL, NEVER_PANEL = "members of a category", "share of properties never stated"
+PANELS = (RATES_PANEL, DEEP_PANEL, MEMBERS_PANEL, NEVER_PANEL, LAYERS_PANEL)
 WORLD = TaxonomyWorld(superordinates=2, categories=6)
 
 
@@ -49,6 +52,13 @@ class Settings(StagedSettings):
     """Edits by each editor."""
     seed: int = 0
     """Of world, corpus, model and edits."""
+    panels: tuple[str, ...] = PANELS
+    """What is varied."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.panels or set(self.panels) - set(PANELS):
+            raise ValueError(f"panels must be some of {', '.join(map(repr, PANELS))}")
 
 
 class ModelVariant(NamedTuple):
@@ -64,6 +74,19 @@ class ModelVariant(NamedTuple):
         return f"{NAME}-{self.members}-{self.never:g}-{self.layers}"
 
 
+BASE = ModelVariant(members=4, never=0.25, layers=2)
+"""What the others vary."""
+DEEP = BASE._replace(layers=LAYERS[-1])
+PLACES: Mapping[str, Sequence[tuple[float, ModelVariant, float]]] = {
+    RATES_PANEL: [(rate, BASE, rate) for rate in RATES],
+    DEEP_PANEL: [(rate, DEEP, rate) for rate in DEEP_RATES],
+    MEMBERS_PANEL: [(n, BASE._replace(members=n), RATE) for n in MEMBERS],
+    NEVER_PANEL: [(share, BASE._replace(never=share), RATE) for share in NEVER],
+    LAYERS_PANEL: [(n, BASE._replace(layers=n), RATE) for n in LAYERS],
+}
+"""Of each panel, its places, the model there and the learning rate of its edits."""
+
+
 class Point(NamedTuple):
     """What one editor did at one place of a panel; what chance does there."""
 
@@ -74,15 +97,13 @@ class Point(NamedTuple):
     chance: Estimate
 
 
-def list_variants() -> list[ModelVariant]:
-    """All models, the one that the others vary first."""
-    members, never, layers = BASE
-    varied = [ModelVariant(m, never, layers) for m in MEMBERS] + [
-        ModelVariant(members, n, layers) for n in NEVER
-    ]
-    return list(
-        dict.fromkeys([ModelVariant(*BASE), *varied, *(ModelVariant(members, never, d) for d in LAYERS)])
-    )
+def list_rates(options: Settings) -> dict[ModelVariant, list[float]]:
+    """All models, and the learning rates of their edits."""
+    rates: dict[ModelVariant, list[float]] = {}
+    for _, variant, rate in chain.from_iterable(PLACES[panel] for panel in options.panels):
+        of_variant = rates.setdefault(variant, [])
+        of_variant.extend({rate} - {*of_variant})
+    return rates
 
 
 def variant_settings(options: Settings, setting: ModelVariant) -> tuple[CorpusSettings, TrainSettings]:
@@ -111,19 +132,18 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Worlds, models, edits; trainings stop when the time is over."""
-    for setting in list_variants():
-        yield from stages.model_stages(*variant_settings(options, setting), clock)
-        rates = RATES if setting == ModelVariant(*BASE) else (RATE,)
-        yield from stages.edit_stages(edit_settings(options, setting, rate) for rate in rates)
+    for variant, rates in list_rates(options).items():
+        yield from stages.model_stages(*variant_settings(options, variant), clock)
+        yield from stages.edit_stages(edit_settings(options, variant, rate) for rate in rates)
 
 
 def record_study(options: Settings) -> Path:
     """The figure, its table, and the points behind them."""
-    points = [point for setting in list_variants() for point in _measure_points(options, setting)]
-    first = Run(options.runs, ModelVariant(*BASE).name)
+    points = [point for panel in options.panels for point in _measure_points(options, panel)]
     pages = {"finetuning.md": stages.show_tables([points_table(points)])}
-    accuracy = {s.name: read_metrics(Run(options.runs, s.name))[-1] for s in list_variants()}
-    return options.record(first, pages, points=points, models=accuracy)
+    runs = {variant.name: Run(options.runs, variant.name) for variant in list_rates(options)}
+    accuracy = {name: read_metrics(run)[-1] for name, run in runs.items()}
+    return options.record(next(iter(runs.values())), pages, points=points, models=accuracy)
 
 
 def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> EditSettings:
@@ -139,26 +159,13 @@ def edit_settings(options: Settings, setting: ModelVariant, rate: float) -> Edit
     )
 
 
-def _measure_points(options: Settings, setting: ModelVariant) -> Iterator[Point]:
-    base = ModelVariant(*BASE)
-    for editor in stages.score_runs([Run(options.runs, setting.name)], EVALUATION):
-        name, rate = (
-            editor.edits.editor,
-            editor.edits.settings["method"]["settings"]["config"]["learning_rate"],
-        )
-        measured, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
-        metrics = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, OTHERS_RIGHT)}
-        places = {
-            "learning rate": (rate, setting == base),
-            "members of a category": (setting.members, rate == RATE and setting[1:] == base[1:]),
-            "share of properties never stated": (
-                setting.never, rate == RATE and setting._replace(never=base.never) == base,
-            ),
-            "layers": (setting.layers, rate == RATE and setting[:2] == base[:2]),
-        }  # fmt: skip
-        for panel, (at, here) in places.items():
-            if here:
-                yield Point(panel, at, EDITORS[name], metrics, chance[CONSISTENCY])
+def _measure_points(options: Settings, panel: str) -> Iterator[Point]:
+    for at, variant, rate in PLACES[panel]:
+        settings = edit_settings(options, variant, rate)
+        for editor in stages.score_edits([Run(options.runs, variant.name)], settings):
+            measured, chance = (editor.summary["all"][who] for who in (editor.name, CHANCE))
+            metrics = {metric: measured[metric] for metric in (SUCCESS, CONSISTENCY, OTHERS_RIGHT)}
+            yield Point(panel, at, EDITORS[editor.edits.editor], metrics, chance[CONSISTENCY])
 
 
 def points_table(points: Sequence[Point]) -> Table:
