@@ -3,6 +3,7 @@
 Commands:
     python -m experiments.table4 --scale slice --path FOLDER_IN_WIKIDATA5M_LAYOUT
     python -m experiments.table4 --scale laptop --edits 5000 --minutes 9
+    python -m experiments.table4 --scale laptop --path FOLDER --pairs automatic --edits 300
     python -m experiments.table4 --scale paper-cpu --fact-count 10000 --steps 300 --edits 100 --minutes 8
     python -m experiments.table4 --scale paper --edits 5000 --minutes 8                        (with a GPU)
 
@@ -47,8 +48,13 @@ from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig
 
-PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
-"""Relations of Wikidata, and the one that depends on each."""
+PAIRS = {
+    "frequent": ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412"),
+    "printed": ("P69:P106", "P19:P27", "P31:P17", "P413:P54", "P641:P421"),
+    "automatic": (),
+}
+"""Relations of Wikidata and the one that depends on each: those of the paper's Table 2 but for two that few
+subjects of a slice have; those of its Table 2; and whatever its appendix A.1 chooses."""
 EDITORS = (
     "lora-down", "lora-all", "embeddings", "full", "rome", "memit", "in-context", "self-bayes", "count-based",
     "none", "oracle",
@@ -76,6 +82,8 @@ class Settings(StagedSettings):
     scale: Literal["slice", "laptop", "paper-cpu", "paper"] = "laptop"
     """slice: minutes on a laptop; laptop: hours on one; paper-cpu: the paper's architecture without a GPU, as
     experiments.pretrain trains it; paper: with a GPU."""
+    pairs: Literal["frequent", "printed", "automatic"] = "frequent"
+    """Of a folder: those of the paper, two replaced by frequent ones; the paper's; its automatic choice."""
     fact_count: int = PAPER_FACTS
     """About how many facts, at the scales paper-cpu and paper."""
     steps: int | None = None
@@ -97,13 +105,15 @@ class Settings(StagedSettings):
             raise ValueError(f"fact-count and steps are for the scales {' and '.join(PRETRAINED)}")
         if self.scale == "slice" and not self.path:
             raise ValueError("scale slice needs a path to a folder in Wikidata5m's layout")
+        if self.pairs != "frequent" and not self.path:
+            raise ValueError("pairs are of a path to a folder in Wikidata5m's layout")
 
     @property
     def run(self) -> Run:
         """Where it goes: at the paper's scales, to the model that experiments.pretrain trained."""
         if self.scale in PRETRAINED and not self.path:
             return Run(self.runs, name_run(PRESETS[self.scale][1], self.fact_count))
-        return Run(self.runs, f"table4-{self.scale}")
+        return Run(self.runs, f"table4-{self.scale}" + f"-{self.pairs}" * (self.pairs != "frequent"))
 
 
 def run_study(options: Settings) -> None:
@@ -151,7 +161,7 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     if options.scale in PRETRAINED:
         corpus, recipe = scale_preset(trained, options.fact_count, options.steps or 0)
     if options.path:
-        world = replace(corpus.world, source="wikidata", path=options.path, pairs=PAIRS)
+        world = replace(corpus.world, source="wikidata", path=options.path, pairs=PAIRS[options.pairs])
         corpus = replace(corpus, world=world)
     if options.scale == "slice":
         corpus = replace(corpus, tokenizer=TokenizerConfig())
