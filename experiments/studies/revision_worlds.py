@@ -251,7 +251,7 @@ def build_run(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Ru
 
 def _world_config(world: RevisionWorld, runs: Path, facts: Path | None) -> WorldConfig:
     if world.shape == "real":
-        return WorldConfig(source="wikidata", path=str(facts or ""), subjects=world.subjects, pairs=PAIRS["frequent"])
+        return WorldConfig(source="wikidata", path=str(facts or ""), subjects=world.subjects, pairs=PAIRS)
     if world.parents is None:
         dials = BuiltinWorld(
             upstream_objects=world.uppers, downstream_objects=world.downs, dependence=world.dependence

@@ -103,7 +103,7 @@ def run_study(settings: Settings) -> None:
 def build_run(settings: Settings, seed: int, kind: str) -> Run:
     """The corpus of real facts, as they are or shuffled."""
     run = Run(settings.runs, f"facts-{kind}-{seed}")
-    real = WorldConfig(source="wikidata", path=str(settings.facts), subjects=settings.subjects, pairs=PAIRS["frequent"])
+    real = WorldConfig(source="wikidata", path=str(settings.facts), subjects=settings.subjects, pairs=PAIRS)
     graph = build_world(real, seed, cache=settings.runs / ".cache")
     if kind == "shuffled":
         graph = shuffle_dependent_facts(graph, generator(seed, "shuffle"))
