@@ -49,7 +49,7 @@ from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
-"""Relations of Wikidata, and the one that depends on each: the paper's Table 2, but two are frequenter ones."""
+"""Relations of Wikidata and what depends on each: the paper's Table 2, but for two that few subjects have."""
 CHOICES = {"frequent": PAIRS, "printed": (*PAIRS[:3], "P413:P54", "P641:P421"), "automatic": ()}
 """Pairs by how they are chosen: those of Table 2 are printed; the rest is left to appendix A.1."""
 EDITORS = (
