@@ -69,11 +69,12 @@ from testbed.evaluations.seesaw.texts import (
     code_text,
     count_keywords,
     count_words,
+    estimate_flaws,
     pair_code,
 )
 from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
-from testbed.scores.gather import EditorResults
+from testbed.scores.gather import EditorResults, pool_results
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
@@ -752,10 +753,15 @@ def test_a_judge_by_keywords_is_told_which_relation_was_asked(cases, place, read
     ended, zeros = np.ones((3, 2), bool), np.zeros(3, int)
     passages = Passages(zeros, roles, zeros, lines, ended, ended.astype(int), ended * -1.0)
     results = replace(answer_at_random(cases[:1], np.random.default_rng(0)), passages=passages)
-    texts = code_all_texts(results, place[0])
+    texts = code_all_texts(results, [place[0]])
     # Of the name alone nobody asked for anything.
     assert texts.codes[INJECTION].tolist() == [1, 0, 0]
     assert texts.keyword_codes[INJECTION].tolist() == [1, 0, 0]
+    both = code_all_texts(pool_results([results, results], [0, 1]), [place[0], place[0]])
+    assert both.case.tolist() == [0, 0, 0, 1, 1, 1]
+    assert both.codes[INJECTION].tolist() == [1, 0, 0] * 2
+    means = estimate_flaws(results, texts)
+    assert means["all"][INJECTION].value == means[case.facets["property"]][INJECTION].value == 1 / 3
 
 
 # What the paper prints.

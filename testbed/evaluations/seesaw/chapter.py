@@ -220,7 +220,7 @@ def _texts_section(material: Material) -> Section | None:
     editors_with_texts = [e for e in material.editors if len(e.edits.results.passages.case)]
     if not editors_with_texts:
         return None
-    of_editors = [(e, texts.code_all_texts(e.edits.results, material.world)) for e in editors_with_texts]
+    of_editors = [(e, texts.code_all_texts(e.edits.results, [material.world])) for e in editors_with_texts]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
     ticks = [flaw[:3] for flaw in texts.FLAWS]
     draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.svg")

@@ -209,15 +209,31 @@ class CodedTexts(NamedTuple):
     unreadable_shares: np.ndarray
 
 
-def code_all_texts(results: Results, world: World) -> CodedTexts:
-    """Code all texts of the cases of the first world."""
-    passages, population = results.passages, Population(world)
-    names = world.graph.relations
-    rows = np.flatnonzero(results.cases["run"][passages.case] == results.cases["run"].min())
+def code_all_texts(results: Results, worlds: Sequence[World]) -> CodedTexts:
+    """Code all texts of the cases of the first worlds, as many as are given, in the order of their runs."""
+    run_of_row = results.cases["run"][results.passages.case]
+    is_typical = is_typical_option(results, "typical_new")
+    rows, pairs = [np.empty(0, int)], []
+    for run, world in zip(np.unique(run_of_row), worlds, strict=False):
+        rows.append(np.flatnonzero(run_of_row == run))
+        pairs += _code_pairs(results, world, rows[-1].tolist(), is_typical)
+    case = results.passages.case[np.concatenate(rows)]
+    return _compare_pairs(results, case, pairs, worlds[0].graph.relations)
+
+
+def _code_pairs(
+    results: Results, world: World, rows: Sequence[int], is_typical: np.ndarray
+) -> list[list[CodedText]]:
+    """The texts before and after the edit of some rows of the passages, all of one world.
+
+    Args:
+        is_typical: bool[N, C], the options that are typical of the new object's group.
+    """
+    passages, population, names = results.passages, Population(world), world.graph.relations
     standards: dict[int, list[TextStandard]] = {}
-    most_frequent, is_typical = _most_frequent_objects(population), is_typical_option(results, "typical_new")
+    most_frequent = _most_frequent_objects(population)
     pairs: list[list[CodedText]] = []
-    for row in rows.tolist():
+    for row in rows:
         case = int(passages.case[row])
         if case not in standards:
             standards[case] = _text_standards(results, population, case, is_typical, most_frequent)
@@ -230,7 +246,28 @@ def code_all_texts(results: Results, world: World) -> CodedTexts:
             text = code_text(lines, ended, standard)
             both.append((text, count_keywords([line.text for line in lines], standard, world)))
         pairs.append(both)
-    return _compare_pairs(results, passages.case[rows], pairs, names)
+    return pairs
+
+
+def estimate_flaws(results: Results, texts: CodedTexts) -> dict[str, dict[str, Estimate]]:
+    """Mean pair code of each flaw, of all edits and by edited property; no entry where it means nothing."""
+    of = results.cases["property"].astype(str)[texts.case]
+    parts = {"all": np.full(len(of), True)} | {name: of == name for name in np.unique(of).tolist()}
+    means: dict[str, dict[str, Estimate]] = {}
+    for name, mine in parts.items():
+        counted = {flaw: mine & ~np.isnan(texts.codes[flaw]) for flaw in FLAWS}
+        means[name] = {
+            flaw: _estimate_mean(results, texts.case[mask], texts.codes[flaw][mask])
+            for flaw, mask in counted.items()
+            if mask.any()
+        }
+    return means
+
+
+def estimate_judge_errors(results: Results, texts: CodedTexts) -> dict[str, Estimate]:
+    """By flaw, how often a judge by keywords errs where either of both sees a change."""
+    errors = {flaw: _judge_error(results, texts, flaw, changed=True) for flaw in KEYWORD_FLAWS}
+    return {flaw: error for flaw, error in errors.items() if error is not None}
 
 
 def flaw_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
