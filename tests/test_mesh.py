@@ -30,6 +30,8 @@ from tests.runs import (
     python,
 )
 
+WAITING = r"(?:[a-z ]+ \.\.\.\n)*"
+"""What a command may say on a slow machine before anything else."""
 EIGHT = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count=8 {QUICKLY}"}
 # Matrices that every device holds whole: heads take 12 columns, the MLP 24; the vocabulary has 24 tokens.
 WHOLE = {
@@ -261,7 +263,7 @@ def test_when_one_process_is_killed_the_other_ends(victim, blow, built, tmp_path
     if victim == 1:
         assert both[0].returncode == 2
         assert re.fullmatch(
-            "error: .*(another process of the cluster is gone|could not be written).*\n", said
+            rf"{WAITING}error: .*(another process of the cluster is gone|could not be written).*\n", said
         )
 
 
@@ -278,10 +280,9 @@ def test_processes_that_meet_nobody(why, built):
         lonely = in_cluster(built, int("refused" in why), port, patience=1)
         said = lonely.communicate(timeout=60)[1]
     assert lonely.returncode == 2
-    assert said.startswith("error: process ")
+    assert re.fullmatch(f"{WAITING}error: process .*\n", said)
     assert "(--cluster.patience) and did not meet the others at localhost:" in said
     assert why in said
-    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "localhost:", "localhost:0", "localhost:99999", ":80"])
