@@ -2,6 +2,7 @@
 
 Command:
     python -m experiments.seesaw_dose
+    python -m experiments.seesaw_dose --people 10008 --worlds 1 --edits 900 --doses 1 10 100 900
 
 Halevy et al. 2024 made, as far as their files tell, 900 edits at once; experiments.seesaw makes each alone.
 Here the same 300 requests about 1,200 people are made 1, 10, 100 and 300 at a time, by every editor that
@@ -35,7 +36,7 @@ from testbed.evaluations.seesaw.groups import (
     group_names,
 )
 from testbed.evaluations.seesaw.metrics import SUCCESS, estimate_means
-from testbed.presets import EDIT
+from testbed.presets import EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
@@ -43,6 +44,8 @@ from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
 WORLD = WorldKind(shift=True, frequency=False)
+MANY = 5000
+"""People from which on a model learns by the recipe of `paper-laptop`: larger steps, and fewer names in each."""
 STARRED = (NEW_HOLDERS, OLD_HOLDERS)
 """Others whose cells are counted: those whom the paper asks, and those who have the old object."""
 
@@ -107,6 +110,9 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     for run, seed in list_runs(options):
         where = stages.settings_of_run(run, seed)
         corpus, recipe = model_settings(shape, WORLD, seed)
+        if options.people >= MANY:
+            steps = replace(TRAIN["paper-laptop"].train, steps=options.steps)
+            recipe = replace(TRAIN["paper-laptop"], train=steps)
         recipe = replace(recipe, until=options.accuracy, **where)
         yield from stages.model_stages(replace(corpus, **where), recipe, clock)
         for dose in options.doses:
