@@ -45,7 +45,7 @@ from testbed.settings import CaseConfig, EditSettings
 
 WORLD = WorldKind(shift=True, frequency=False)
 MANY = 5000
-"""People from which on a model learns by the recipe of `paper-laptop`: larger steps, and fewer names in each."""
+"""People from which on a model learns by the recipe of `paper-laptop`, with larger steps."""
 STARRED = (NEW_HOLDERS, OLD_HOLDERS)
 """Others whose cells are counted: those whom the paper asks, and those who have the old object."""
 
