@@ -40,6 +40,15 @@ def test_the_model_of_pretrain_is_the_one_that_is_edited():
         table4.Settings(fact_count=6000)
 
 
+def test_pairs_are_of_a_folder_and_each_choice_has_a_run_of_its_own():
+    assert set(table4.CHOICES) == {"frequent", "printed", "automatic"}
+    assert [table4.Settings(path="x", pairs=pairs).run.name for pairs in table4.CHOICES] == [
+        "table4-laptop", "table4-laptop-printed", "table4-laptop-automatic",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="pairs are of a path"):
+        table4.Settings(pairs="automatic")
+
+
 def test_a_slice_needs_facts(capsys):
     with pytest.raises(SystemExit) as stop:
         run_module(table4, ["--scale", "slice"])
