@@ -79,7 +79,7 @@ class Settings(StagedSettings):
 
 
 class CellAnswers(NamedTuple):
-    """An editor's answers about those who have the new object, by property and gender.
+    """An editor's answers about those who have the new object, by property and group.
 
     Attributes:
         cells: mean D_d.
@@ -190,10 +190,10 @@ def record_study(options: Settings) -> Path:
     )
 
 
-def collect_answers(editor: EditorChanges) -> CellAnswers:
+def collect_answers(editor: EditorChanges, grouping: str = GENDER) -> CellAnswers:
     """Those who have the new object and whose own fact no request changes."""
     results, change = editor.results, editor.changes.change
-    c, groups = results.choices, results.choices.facets[GENDER].astype(str)
+    c, groups = results.choices, results.choices.facets[grouping].astype(str)
     among = (c.role == NEW_HOLDERS) & ~is_requested(results)
     cells = group_cells(results, change, among, groups)
     properties, size = results.cases["property"].astype(str)[c.case], len(results)
@@ -206,30 +206,43 @@ def collect_answers(editor: EditorChanges) -> CellAnswers:
     )
 
 
-def read_printed_cells() -> dict[str, dict[CellKey, float]]:
-    """By editor of the paper, the printed D_d of Table 14: of each property and gender."""
+def read_printed_cells(number: int = 14) -> dict[str, dict[CellKey, float]]:
+    """By editor of the paper, the printed D_d of a table of GPT-J: of each property and group."""
     printed: dict[str, dict[CellKey, float]] = {who: {} for who in PRINTED}
-    for row in read_table(14):
-        for group in ("male", "female"):
-            printed[row["who"]][row["property"], group] = float(row[group].rstrip("*"))
+    for row in read_table(number):
+        for group, cell in row.items():
+            if group not in ("property", "who") and cell:
+                printed[row["who"]][row["property"], group] = float(cell.rstrip("*"))
     return printed
 
 
-def rank_agreement(ours: CellAnswers, printed: Mapping[CellKey, float], seed: int) -> Agreement:
+def rank_agreement(
+    ours: CellAnswers, printed: Mapping[CellKey, float], seed: int, within: bool = False
+) -> Agreement:
     """Spearman's rho of an editor's cells with printed ones, over the cells that have answers enough.
 
     Its interval is that of edits drawn again, with whoever was asked after them.
+
+    Args:
+        within: rank what is left of each cell less the mean of its property's cells, which compares groups
+            and not properties.
     """
     keys = [key for key in printed if key in ours.cells and ours.cells[key].has_enough_answers]
     if len(keys) < LEAST_CELLS:
         return Agreement(np.nan, np.nan, np.nan, len(keys))
     sums, answers = (np.column_stack([of[key] for key in keys]) for of in (ours.sums, ours.answers))
-    theirs = np.array([printed[key] for key in keys])
+    of = np.unique([name for name, _ in keys], return_inverse=True)[1]
+    counts = np.bincount(of)
+
+    def compared(cells: np.ndarray) -> np.ndarray:
+        return cells - (np.bincount(of, cells) / counts)[of] if within else cells
+
+    theirs = compared(np.array([printed[key] for key in keys]))
     rng, size = generator(seed, "released cells"), len(sums)
     draws = rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)
-    rhos = [spearmanr(w @ sums / np.maximum(w @ answers, 1), theirs).statistic for w in draws]
+    rhos = [spearmanr(compared(w @ sums / np.maximum(w @ answers, 1)), theirs).statistic for w in draws]
     low, high = np.quantile(rhos, [0.025, 0.975])
-    rho = spearmanr(sums.sum(axis=0) / answers.sum(axis=0), theirs).statistic
+    rho = spearmanr(compared(sums.sum(axis=0) / answers.sum(axis=0)), theirs).statistic
     return Agreement(float(rho), float(low), float(high), len(keys))
 
 

@@ -212,7 +212,8 @@ def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Secti
     first, *others = (
         groups.group_table(every, grouping, kind) for grouping in (RACE, REGION, GENDER) for kind in OTHERS
     )
-    folded = [groups.continent_table(every), groups.lowered_by_property_table(every), *others]
+    continents = filter(None, [groups.continent_table(every)])
+    folded = [*continents, groups.lowered_by_property_table(every), *others]
     return Section("groups", "Which groups?", _GROUPS, pictures, [groups.lowered_table(every), first], folded)
 
 

@@ -17,7 +17,7 @@ PAPER_PAIRS = (
     (CITIZENSHIP, BORN), (WORK, GENDER), (WORK, CITIZENSHIP),
 )  # fmt: skip
 """Pairs of the paper: the edited property, and the property in question."""
-TO_WORK = ((GENDER, WORK), (CITIZENSHIP, WORK))
+TO_WORK = ((GENDER, WORK), (CITIZENSHIP, WORK), (BORN, WORK))
 QUESTIONED_PROPERTIES = (*dict.fromkeys((WORK, LANGUAGE, CITIZENSHIP, BORN, *reversed(GROUPINGS))),)
 PropertyPair = tuple[str, str]
 
@@ -87,7 +87,8 @@ def change_table(kinds: Mapping[str, Sequence[ScoredEditor]]) -> Table:
         "Accuracy after the edit less before it, of edits to another category; below 0 it falls. Gold is for "
         "the cases of the first editor."
     )
-    return Table("falls", "Work after edits of gender and citizenship", header, rows, note, words=3)
+    title = "Work after edits of gender, citizenship and birthplace"
+    return Table("falls", title, header, rows, note, words=3)
 
 
 def loss_table(editors: Sequence[ScoredEditor]) -> Table:

@@ -213,21 +213,35 @@ def lowered_by_property_table(editors: Sequence[EditorChanges]) -> Table:
     return Table("seesaw-8", "Cells with lowered confidence (Table 8)", header, rows, note, words=2)
 
 
-def continent_table(editors: Sequence[EditorChanges]) -> Table:
-    """D_d of new holders after citizenship edits, by the new continent and race (Figure 3)."""
-    groups = groups_by_size(editors[0].results, RACE)
+def continent_table(editors: Sequence[EditorChanges]) -> Table | None:
+    """D_d after citizenship edits, by the new continent and race (Figure 3).
+
+    Continents of several worlds are different ones, so that theirs stand together. A row without any cell of
+    LEAST_ANSWERS answers is left out; None if all are.
+    """
+    first = editors[0].results
+    groups, has_several_worlds = groups_by_size(first, RACE), len(np.unique(first.cases["run"])) > 1
     rows: list[list[Cell]] = []
+    shown = possible = 0
     for editor in editors:
         results = editor.results
         c, names = results.choices, group_names(results, RACE)
         of = results.cases["property"].astype(str)[c.case] == CITIZENSHIP
         continent = results.cases["category"].astype(str)[c.case]
-        for kind, where in product(OTHERS, np.unique(continent[of]).tolist()):
-            among = of & (continent == where) & (c.role == kind)
+        where = np.where(continent == "", "not known", "any" if has_several_worlds else continent)
+        for kind, one in product(OTHERS, np.unique(where[of]).tolist()):
+            among = of & (where == one) & (c.role == kind)
             by_key = group_cells(results, editor.changes.change, among, names)
-            rows.append([editor.name, kind, where, *(_cell_text(by_key, (CITIZENSHIP, g)) for g in groups)])
+            count, _ = count_lowered(by_key)
+            shown, possible = shown + count, possible + len(groups)
+            if count:
+                rows.append([editor.name, kind, one, *(_cell_text(by_key, (CITIZENSHIP, g)) for g in groups)])
     title, header = "Citizenship by the new country's continent and race (Figure 3)", ["others", "continent"]
-    return Table("seesaw-3", title, ["editor", *header, *groups], rows, "D_d; stars as above.", words=3)
+    note = (
+        f"D_d; stars as above. {shown:,} of {possible:,} cells have {LEAST_ANSWERS} answers; rows without "
+        "such a cell are left out. Of several worlds all continents stand together."
+    )
+    return Table("seesaw-3", title, ["editor", *header, *groups], rows, note, words=3) if rows else None
 
 
 def kinds_table(editors: Sequence[EditorChanges]) -> Table:
