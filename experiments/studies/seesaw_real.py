@@ -73,17 +73,17 @@ class Settings(StagedSettings):
     """Folder of Seesaw-CF's tables of race and region."""
     seed: int = 0
     """Of the world and the model."""
-    people: int = 820
-    """People of the world, those first of whom most is known: nearly all of these have a race."""
+    people: int = 600
+    """People of the world, those first of whom most is known, so that nearly all of these have a race."""
     steps: int = 1200
     """Most steps of training."""
     accuracy: float = 0.95
     """Share of facts at which a training stops."""
-    edits: int = 200
+    edits: int = 150
     """Requests that are made, of all properties in turn; a multiple of every dose."""
-    doses: tuple[int, ...] = (1, 200)
+    doses: tuple[int, ...] = (1, 150)
     """How many are made at a time."""
-    editors: tuple[str, ...] = ("full", "ft-constrained", "memit", "mend")
+    editors: tuple[str, ...] = ("ft-constrained", "memit", "mend")
     """Who edits."""
 
     def __post_init__(self) -> None:
