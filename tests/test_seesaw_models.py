@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.studies.seesaw_models import MODELS, compare_models, printed_agreement, sum_cells
+from experiments.studies.seesaw_models import MODELS, compare_models, compare_printed_models, sum_cells
 from lm.config import ModelConfig
 from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS
 
@@ -61,6 +61,6 @@ def test_models_differ_in_depth_or_in_width():
 
 
 def test_the_papers_five_models_make_ten_pairs():
-    by_table = printed_agreement()
+    by_table = compare_printed_models()
     assert [*by_table] == ["Table 4", "Table 11, race", "Table 13, region", "Table 15, gender"]
     assert all(len(rhos) == 10 for rhos in by_table.values())

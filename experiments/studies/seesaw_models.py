@@ -170,7 +170,7 @@ def compare_models(one: EditorChanges, other: EditorChanges, seed: int) -> Rho:
     return float(rhos[0]), float(low), float(high)
 
 
-def printed_agreement() -> dict[str, list[float]]:
+def compare_printed_models() -> dict[str, list[float]]:
     """By what is printed of the paper's five models, Spearman's rho of every pair of them."""
     changes = {row["who"]: [float(x) for n, x in row.items() if n not in ("who", "mean")]
                for row in read_table(4)}  # fmt: skip
@@ -219,7 +219,7 @@ def printed_table() -> Table:
     """How alike the paper's five models rank."""
     rows: list[list[Cell]] = [
         [name, len(rhos), float(np.mean(rhos)), min(rhos), max(rhos)]
-        for name, rhos in printed_agreement().items()
+        for name, rhos in compare_printed_models().items()
     ]
     note = "Spearman's rho over printed cells whose groups are told, of every two of the five models (MEMIT)."
     header = ["printed", "pairs", "mean", "least", "most"]
