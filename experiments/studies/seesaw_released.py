@@ -234,15 +234,15 @@ def rank_agreement(
     of = np.unique([name for name, _ in keys], return_inverse=True)[1]
     counts = np.bincount(of)
 
-    def compared(cells: np.ndarray) -> np.ndarray:
+    def center_cells(cells: np.ndarray) -> np.ndarray:
         return cells - (np.bincount(of, cells) / counts)[of] if within else cells
 
-    theirs = compared(np.array([printed[key] for key in keys]))
+    theirs = center_cells(np.array([printed[key] for key in keys]))
     rng, size = generator(seed, "released cells"), len(sums)
     draws = rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)
-    rhos = [spearmanr(compared(w @ sums / np.maximum(w @ answers, 1)), theirs).statistic for w in draws]
+    rhos = [spearmanr(center_cells(w @ sums / np.maximum(w @ answers, 1)), theirs).statistic for w in draws]
     low, high = np.quantile(rhos, [0.025, 0.975])
-    rho = spearmanr(compared(sums.sum(axis=0) / answers.sum(axis=0)), theirs).statistic
+    rho = spearmanr(center_cells(sums.sum(axis=0) / answers.sum(axis=0)), theirs).statistic
     return Agreement(float(rho), float(low), float(high), len(keys))
 
 
