@@ -110,10 +110,11 @@ class InferredConsequences(NamedTuple):
     moves: np.ndarray
 
 
-def infer_consequences_of(model: LanguageModel, world: World, questions: np.ndarray) -> InferredConsequences:
+def infer_consequences_of(
+    model: LanguageModel, mind: Mind, world: World, questions: np.ndarray
+) -> InferredConsequences:
     """The first part of an edit by `self-bayes`, for requests and the relation asked about: int[E, 4]."""
     tokenizer = world.tokenizer
-    mind = read_mind(model, vocabulary_of(tokenizer), SelfBayesConfig())
     facts = [(int(s), int(r), int(o)) for s, r, o in questions[:, :3]]
     encoded_requests = make_requests(tokenizer, facts, np.zeros(len(facts)), np.ones(len(facts)))
     one_each = jax.tree.map(lambda x: x[:, 0], encoded_requests)
@@ -169,7 +170,8 @@ def measure_world(settings: Settings, world: RevisionWorld) -> dict[str, Measure
     inferred: InferredConsequences | None = None
     for one in settings.gather_edits(world):
         if inferred is None:
-            inferred = infer_consequences_of(model, loaded, consequence_questions(one.results))
+            mind = read_mind(model, vocabulary_of(loaded.tokenizer), SelfBayesConfig())
+            inferred = infer_consequences_of(model, mind, loaded, consequence_questions(one.results))
         stated = measure_readers(one.evaluation, one.results, one.name)[one.name][SUCCESS]
         metrics = following_metrics(one.results, inferred) | {SUCCESS: stated}
         by_editor[one.name] = Measured(one.results, metrics)
