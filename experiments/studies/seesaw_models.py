@@ -10,7 +10,7 @@ each and the same questions asked, so that models are compared case by case.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +110,11 @@ def record_study(options: Settings) -> Path:
         for name in options.editors:
             (editor,) = stages.score_edits([run], edit_settings(options, run, name))
             scored.setdefault(model, {})[name] = editor
-    alike = {
-        name: {
-            " and ".join(pair): compare_models(*(editor_changes(scored[m][name]) for m in pair), options.seed)
-            for pair in combinations(MODELS, 2)
-        }
-        for name in options.editors
-    }
+    alike: dict[str, dict[str, Rho]] = {}
+    for name, (first, second) in product(options.editors, combinations(MODELS, 2)):
+        one, other = (editor_changes(scored[model][name]) for model in (first, second))
+        rho = compare_models(one, other, options.seed)
+        alike.setdefault(name, {})[f"{first} and {second}"] = rho
     tables = [editors_table(scored), agreement_table(alike), printed_table(), pairs_table(scored)]
     found = {model: {name: _figures(editor) for name, editor in of.items()} for model, of in scored.items()}
     return options.record(
@@ -156,15 +154,15 @@ def compare_models(one: EditorChanges, other: EditorChanges, seed: int) -> Rho:
         ValueError: the models were asked different questions.
     """
     cells = [sum_cells(editor) for editor in (one, other)]
-    (_, asked), (_, asked_too) = cells
-    if not np.array_equal(asked, asked_too):
+    (_, answers), (_, other_answers) = cells
+    if not np.array_equal(answers, other_answers):
         raise ValueError("two models were asked different questions; make the edits of both again")
-    rng, size = generator(seed, "models"), len(asked)
+    rng, size = generator(seed, "models"), len(answers)
     draws = [np.ones(size), *rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)]
     rhos = []
     for weights in draws:
-        has_answers = weights @ asked > 0
-        means = [((weights @ sums) / np.maximum(weights @ asked, 1))[has_answers] for sums, _ in cells]
+        has_answers = weights @ answers > 0
+        means = [((weights @ sums) / np.maximum(weights @ answers, 1))[has_answers] for sums, _ in cells]
         rhos.append(spearmanr(*means).statistic)
     low, high = np.quantile(rhos[1:], [0.025, 0.975])
     return float(rhos[0]), float(low), float(high)

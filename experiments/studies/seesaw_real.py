@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -135,7 +136,8 @@ def edit_settings(options: Settings, editor: str, dose: int) -> EditSettings:
 
 def record_study(options: Settings) -> Path:
     """D_d by race and region, the cells' ranks beside the printed ones, and citizenship by continent."""
-    run, found = run_of(options), {}
+    run = run_of(options)
+    found: dict[str, dict[str, Any]] = {}
     changes: dict[EditorAtDose, EditorChanges] = {}
     for dose, name in product(options.doses, options.editors):
         (editor,) = stages.score_edits([run], edit_settings(options, name, dose))

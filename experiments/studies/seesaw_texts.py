@@ -79,9 +79,7 @@ def edit_settings(options: Settings, run: Run, seed: int, editor: str) -> EditSe
         EDIT[NAME],
         editors=(editor,),
         cases=CaseConfig(count=options.edits),
-        evaluations={
-            NAME: Seesaw(others=1, phrasings=1, samples=options.samples, longest=options.longest)
-        },
+        evaluations={NAME: Seesaw(others=1, phrasings=1, samples=options.samples, longest=options.longest)},
         **stages.settings_of_run(run, seed),
     )
 
