@@ -236,17 +236,13 @@ rome and memit a tenth. What `lora-down`, `embeddings` and `rome` take was chose
 of 10,000 facts, in six trials of 24 requests, where `lora-all` has the paper's rate; what `memit` takes, on a
 model of 130 steps, by six requests."""
 
-MANY_NAMES = SMALL_MODELS | {"lora-down": replace(SMALL_MODELS["lora-down"], learning_rate=1.8e-3)}
-"""What editors take where two layers know 100,000 facts: at 0.001 `lora-down` says 0.9 of its requests. This
-was chosen by testbed.tune on the model of `paper-laptop`, seed 0, in six trials of 24 requests."""
-
 EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),
     "laptop": EditSettings(run="laptop", configs=SMALL_MODELS),
     "small": EditSettings(run="small", configs=SMALL_MODELS),
     "paper": EditSettings(run="paper", cases=CaseConfig(count=5000), configs=TWELVE_LAYERS),
     "paper-cpu": EditSettings(run="paper-cpu", cases=CaseConfig(count=5000), configs=TWELVE_LAYERS),
-    "paper-laptop": EditSettings(run="paper-laptop", cases=CaseConfig(count=5000), configs=MANY_NAMES),
+    "paper-laptop": EditSettings(run="paper-laptop", cases=CaseConfig(count=5000), configs=SMALL_MODELS),
     "taxi": EditSettings(
         run="taxi",
         evaluation="taxi",
