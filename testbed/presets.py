@@ -23,6 +23,7 @@ from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerCo
 from lm.config import ModelConfig, TrainConfig
 from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.rome import RomeConfig
+from lm.editors.self_bayes import FitConfig
 from testbed.engine.catalogue import default_configurations
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.settings import CaseConfig, EditSettings, ExportSettings, ScoreSettings, TuneSettings
@@ -228,13 +229,14 @@ _TWELVE: dict[str, dict[str, Any]] = {
     "embeddings": {"learning_rate": 0.01},
     "rome": _BOLDER | {"token": "last", "farthest": 36.0},
     "memit": _BOLDER,
+    "self-bayes": {"fit": FitConfig(learning_rate=1e-3)},
 }
 _LARGE = default_configurations()
 TWELVE_LAYERS = _LARGE | {name: replace(_LARGE[name], **at) for name, at in _TWELVE.items()}
 """What editors take at twelve layers of width 512. With the papers' choices `lora-down` said no request,
 rome and memit a tenth. What `lora-down`, `embeddings` and `rome` take was chosen by testbed.tune on a model
 of 10,000 facts, in six trials of 24 requests, where `lora-all` has the paper's rate; what `memit` takes, on a
-model of 130 steps, by six requests."""
+model of 130 steps, by six requests; what `self-bayes` takes, by experiments.fit_rate at width 128."""
 
 EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),
