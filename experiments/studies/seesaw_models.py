@@ -179,8 +179,8 @@ def compare_printed_models() -> dict[str, list[float]]:
         if number % 2:
             by_model: dict[str, dict[Pair, float]] = {}
             for row in read_table(number):
-                told = {k: v for k, v in row.items() if k not in ("property", "who", "groups not told") and v}
-                cells = {(row["property"], group): float(v.rstrip("*")) for group, v in told.items()}
+                text = {k: v for k, v in row.items() if k not in ("property", "who", "groups not told") and v}
+                cells = {(row["property"], group): float(v.rstrip("*")) for group, v in text.items()}
                 by_model.setdefault(row["who"], {}).update(cells)
             by_table[f"Table {number}, {grouping}"] = [*by_model.values()]
     return {name: [_rho(a, b) for a, b in combinations(models, 2)] for name, models in by_table.items()}

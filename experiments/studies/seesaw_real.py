@@ -217,21 +217,21 @@ def groups_table(changes: Mapping[EditorAtDose, EditorChanges], grouping: str) -
     means = {
         (*key, kind): measure_groups(one, grouping, kind) for kind in KINDS for key, one in changes.items()
     }
-    called = [*dict.fromkeys(group for of in means.values() for group in of)]
+    groups = [*dict.fromkeys(group for of in means.values() for group in of)]
     rows: list[list[Cell]] = [
-        [name, f"{dose:,} at once", kind, *(of.get(group) for group in called)]
+        [name, f"{dose:,} at once", kind, *(of.get(group) for group in groups)]
         for (name, dose, kind), of in means.items()
     ]
     first = next(iter(changes.values()))
     for kind in KINDS:
         names, among = choose_answers(first, grouping, kind)
-        masks = [among & ((names == group) if group != "all groups" else (names != "")) for group in called]
+        masks = [among & ((names == group) if group != "all groups" else (names != "")) for group in groups]
         rows.append(["", "answers", kind, *(int(mask.sum()) for mask in masks)])
-        asked = first.results.choices.subject
-        rows.append(["", "people", kind, *(len(np.unique(asked[mask])) for mask in masks)])
+        people = first.results.choices.subject
+        rows.append(["", "people", kind, *(len(np.unique(people[mask])) for mask in masks)])
     note = f"D_d is 0 for the agent. Groups with fewer than {LEAST_ANSWERS} answers are left out."
     return Table(
-        f"real-{grouping}", f"D_d by {grouping}", ["editor", "what", "others", *called], rows, note, words=3
+        f"real-{grouping}", f"D_d by {grouping}", ["editor", "what", "others", *groups], rows, note, words=3
     )
 
 

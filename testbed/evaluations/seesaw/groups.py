@@ -222,7 +222,7 @@ def continent_table(editors: Sequence[EditorChanges]) -> Table | None:
     first = editors[0].results
     groups, has_several_worlds = groups_by_size(first, RACE), len(np.unique(first.cases["run"])) > 1
     rows: list[list[Cell]] = []
-    shown = possible = 0
+    cells_with_answers = all_cells = 0
     for editor in editors:
         results = editor.results
         c, names = results.choices, group_names(results, RACE)
@@ -233,13 +233,13 @@ def continent_table(editors: Sequence[EditorChanges]) -> Table | None:
             among = of & (where == one) & (c.role == kind)
             by_key = group_cells(results, editor.changes.change, among, names)
             count, _ = count_lowered(by_key)
-            shown, possible = shown + count, possible + len(groups)
+            cells_with_answers, all_cells = cells_with_answers + count, all_cells + len(groups)
             if count:
                 rows.append([editor.name, kind, one, *(_cell_text(by_key, (CITIZENSHIP, g)) for g in groups)])
     title, header = "Citizenship by the new country's continent and race (Figure 3)", ["others", "continent"]
     note = (
-        f"D_d; stars as above. {shown:,} of {possible:,} cells have {LEAST_ANSWERS} answers; rows without "
-        "such a cell are left out. Of several worlds all continents stand together."
+        f"D_d; stars as above. {cells_with_answers:,} of {all_cells:,} cells have {LEAST_ANSWERS} answers; "
+        "rows without such a cell are left out. Of several worlds all continents stand together."
     )
     return Table("seesaw-3", title, ["editor", *header, *groups], rows, note, words=3) if rows else None
 
