@@ -32,14 +32,14 @@ def test_a_small_model_is_read_and_fitted(tmp_path, monkeypatch):
         return replace(base, train=replace(base.train, steps=80, checkpoint_every=80))
 
     monkeypatch.setattr(fit_rate, "train_settings", small)
-    options = ["--depths", "2", "--cases", "20", "--edits", "3", "--rates", "0.003", "1e-9"]
+    options = ["--depths", "12", "--cases", "20", "--edits", "3", "--rates", "0.003", "1e-9"]
     assert run_module(fit_rate, ["--runs", str(tmp_path / "runs"), *options]) == 0
     (folder,) = (tmp_path / "records").iterdir()
     found = read_nested(folder / FIGURES, "found")
-    still, moved = found["2 layers, 1e-09"], found["2 layers, 0.003"]
+    still, moved = found["12 layers, 1e-09"], found["12 layers, 0.003"]
     # Without a rate nothing is fitted: nobody's answer moves, and the request is not said.
     assert still["others' answers"][0] == 1
     assert still["stated"][0] == 0
     assert moved["stated"][0] > 0
     assert moved["nats left"][0] < still["nats left"][0]
-    assert np.isfinite(found["2 layers"]["facts read"])
+    assert np.isfinite(found["12 layers"]["facts read"])
