@@ -11,8 +11,9 @@ mentioned as often. Whoever has the edited relation changed by another of the re
 rational agent requests do not touch other people's stated facts: its change is 0 at every dose.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -75,8 +76,7 @@ class Settings(StagedSettings):
         super().__post_init__()
         if self.people % sum(SHARES):
             raise ValueError(f"people must be a multiple of {sum(SHARES)}; they are {self.people}")
-        if any(self.edits % dose for dose in self.doses):
-            raise ValueError(f"edits {self.edits} must be a multiple of every dose")
+        require_doses(self.edits, self.doses)
 
 
 class Dose(NamedTuple):
@@ -115,11 +115,22 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
             recipe = replace(TRAIN["paper-laptop"], train=steps)
         recipe = replace(recipe, until=options.accuracy, **where)
         yield from stages.model_stages(replace(corpus, **where), recipe, clock)
-        for dose in options.doses:
-            yield from stages.edit_stages(
-                (edit_settings(options, run, seed, name, dose) for name in options.editors),
-                f", {dose} at once",
-            )
+        make_settings = partial(edit_settings, options, run, seed)
+        yield from dose_stages(options.editors, options.doses, make_settings)
+
+
+def require_doses(edits: int, doses: Sequence[int]) -> None:
+    """Raises ValueError unless so many requests can be made at every dose, none left over."""
+    if any(edits % dose for dose in doses):
+        raise ValueError(f"edits {edits} must be a multiple of every dose")
+
+
+def dose_stages(
+    editors: Sequence[str], doses: Sequence[int], make_settings: Callable[[str, int], EditSettings]
+) -> Iterator[stages.Stage]:
+    """Edits by each editor at each dose, whose settings are made of both."""
+    for dose in doses:
+        yield from stages.edit_stages((make_settings(name, dose) for name in editors), f", {dose} at once")
 
 
 def edit_settings(options: Settings, run: Run, seed: int, editor: str, dose: int) -> EditSettings:
@@ -158,13 +169,21 @@ def measure_dose(editor: ScoredEditor, changes: EditorChanges) -> Dose:
     results, change = changes.results, changes.changes.change
     untouched = ~is_requested(results)
     among = {kind: untouched & (results.choices.role == kind) for kind in OTHERS}
-    lowered = {}
-    for kind, mask in among.items():
-        cells = group_cells(results, change, mask, group_names(results, "race"))
-        count, (share, *_) = count_lowered(cells)
-        lowered[kind] = count, round(share * count) if count else 0
+    races = group_names(results, "race")
+    lowered = {kind: count_stars(changes, mask, races) for kind, mask in among.items()}
     means = estimate_means(results, {kind: (change, mask) for kind, mask in among.items()})
     return Dose(editor.summary["all"][editor.name][SUCCESS], means, lowered)
+
+
+def count_stars(editor: EditorChanges, among: np.ndarray, groups: np.ndarray) -> tuple[int, int]:
+    """How many cells of a property and a group have answers enough, and how many of these have a star.
+
+    Args:
+        among: bool[N], answers that count.
+        groups: str[N], the group of whoever is asked about.
+    """
+    count, (share, *_) = count_lowered(group_cells(editor.results, editor.changes.change, among, groups))
+    return count, round(share * count) if count else 0
 
 
 def is_requested(results: Results) -> np.ndarray:
@@ -183,10 +202,10 @@ def is_requested(results: Results) -> np.ndarray:
 
 def dose_table(by_dose: Mapping[tuple[str, int], Dose], options: Settings) -> Table:
     """A row for each editor and dose."""
-    rows: list[list[Cell]] = [
-        [name, f"{dose:,}", one.success, *one.change.values(), *(_of(one.lowered[kind]) for kind in STARRED)]
-        for (name, dose), one in by_dose.items()
-    ]
+    rows: list[list[Cell]] = []
+    for (name, dose), one in by_dose.items():
+        stars = [describe_stars(one.lowered[kind]) for kind in STARRED]
+        rows.append([name, f"{dose:,}", one.success, *one.change.values(), *stars])
     header = ["editor", "at once", SUCCESS, *(f"D_d, {kind}" for kind in OTHERS)]
     header += [f"stars, {kind}" for kind in STARRED]
     note = (
@@ -196,7 +215,8 @@ def dose_table(by_dose: Mapping[tuple[str, int], Dose], options: Settings) -> Ta
     return Table("dose", "What happens to others, by requests made at once", header, rows, note, words=2)
 
 
-def _of(counts: tuple[int, int]) -> str:
+def describe_stars(counts: tuple[int, int]) -> str:
+    """What `count_stars` counts, in words."""
     return f"{counts[1]} of {counts[0]}"
 
 

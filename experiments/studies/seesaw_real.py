@@ -10,6 +10,7 @@ and a group stand beside those printed for GPT-J (Tables 10 and 12), citizenship
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,13 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
-from experiments.studies.seesaw_dose import is_requested
+from experiments.studies.seesaw_dose import (
+    count_stars,
+    describe_stars,
+    dose_stages,
+    is_requested,
+    require_doses,
+)
 from experiments.studies.seesaw_released import (
     NAME,
     PRINTED,
@@ -30,6 +37,7 @@ from experiments.studies.seesaw_released import (
     collect_answers,
     rank_agreement,
     read_printed_cells,
+    settings_of_stated_world,
 )
 from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS, Seesaw
 from testbed.evaluations.seesaw.attribution import attribution_table
@@ -38,12 +46,10 @@ from testbed.evaluations.seesaw.groups import (
     CellKey,
     EditorChanges,
     continent_table,
-    count_lowered,
     editor_changes,
-    group_cells,
 )
 from testbed.evaluations.seesaw.metrics import SUCCESS, estimate_means
-from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.presets import CORPUS, EDIT
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.scores.statistics import Estimate
@@ -89,8 +95,7 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if any(self.edits % dose for dose in self.doses):
-            raise ValueError(f"edits {self.edits} must be a multiple of every dose")
+        require_doses(self.edits, self.doses)
 
 
 def run_study(options: Settings) -> None:
@@ -106,20 +111,14 @@ def run_of(options: Settings) -> Run:
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; a training stops when the time is over."""
     yield from stages.model_stages(*model_settings(options), clock)
-    for dose in options.doses:
-        yield from stages.edit_stages(
-            (edit_settings(options, name, dose) for name in options.editors), f", {dose} at once"
-        )
+    yield from dose_stages(options.editors, options.doses, partial(edit_settings, options))
 
 
 def model_settings(options: Settings) -> tuple[CorpusSettings, TrainSettings]:
     """Corpus and training: everybody is mentioned as often, and every fact is stated."""
-    where, preset, training = stages.settings_of_run(run_of(options), options.seed), CORPUS[NAME], TRAIN[NAME]
     people = PeopleWorld(tags=str(options.path), spoken="alike")
-    world = replace(preset.world, path=str(options.facts), subjects=options.people, people=people)
-    corpus = replace(preset, world=world, exact=replace(preset.exact, strata=(0.0, 0.0, 1.0)), **where)
-    steps = replace(training.train, steps=options.steps)
-    return corpus, replace(training, train=steps, until=options.accuracy, **where)
+    world = replace(CORPUS[NAME].world, path=str(options.facts), subjects=options.people, people=people)
+    return settings_of_stated_world(run_of(options), options.seed, world, options.steps, options.accuracy)
 
 
 def edit_settings(options: Settings, editor: str, dose: int) -> EditSettings:
@@ -242,8 +241,7 @@ def stars_table(changes: Mapping[EditorAtDose, EditorChanges]) -> Table:
         cells: list[Cell] = []
         for grouping, kind in product(TABLES, KINDS):
             names, among = choose_answers(one, grouping, kind)
-            count, (share, *_) = count_lowered(group_cells(one.results, one.changes.change, among, names))
-            cells.append(f"{round(share * count) if count else 0} of {count}")
+            cells.append(describe_stars(count_stars(one, among, names)))
         rows.append([name, f"{dose:,} at once", *cells])
     header = ["editor", "what", *(f"{grouping}, {kind}" for grouping, kind in product(TABLES, KINDS))]
     note = f"Cells with the paper's star, of those with {LEAST_ANSWERS} answers (Figure 4)."

@@ -12,6 +12,7 @@ cells of a property and a group those of women and men can be compared (Table 14
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from corpus.config import PeopleWorld
+from corpus.config import PeopleWorld, WorldConfig
 from corpus.seeds import generator
 from corpus.worlds.people import GENDER
 from corpus.worlds.people.released import REQUESTS
@@ -27,7 +28,7 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
-from experiments.studies.seesaw_dose import Dose, is_requested, measure_dose
+from experiments.studies.seesaw_dose import Dose, dose_stages, is_requested, measure_dose, require_doses
 from testbed.evaluations.seesaw import NEW_HOLDERS, OTHERS, Seesaw
 from testbed.evaluations.seesaw.groups import CellKey, EditorChanges, GroupCell, editor_changes, group_cells
 from testbed.evaluations.seesaw.metrics import SUCCESS
@@ -74,8 +75,7 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if any(self.edits % dose for dose in self.doses):
-            raise ValueError(f"edits {self.edits} must be a multiple of every dose")
+        require_doses(self.edits, self.doses)
 
 
 class CellAnswers(NamedTuple):
@@ -126,20 +126,36 @@ def run_of(options: Settings) -> Run:
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; a training stops when the time is over."""
     yield from stages.model_stages(*model_settings(options), clock)
-    for dose in options.doses:
-        yield from stages.edit_stages(
-            (edit_settings(options, name, dose) for name in options.editors), f", {dose} at once"
-        )
+    yield from dose_stages(options.editors, options.doses, partial(edit_settings, options))
 
 
 def model_settings(options: Settings) -> tuple[CorpusSettings, TrainSettings]:
     """Corpus and training: everybody is mentioned as often, and every fact is stated."""
-    where, preset, training = stages.settings_of_run(run_of(options), options.seed), CORPUS[NAME], TRAIN[NAME]
-    people = PeopleWorld(spoken="alike")
-    world = replace(preset.world, path=str(options.path), subjects=options.people, people=people)
-    corpus = replace(preset, world=world, exact=replace(preset.exact, strata=(0.0, 0.0, 1.0)), **where)
-    steps = replace(training.train, steps=options.steps)
-    return corpus, replace(training, train=steps, until=options.accuracy, **where)
+    world = replace(
+        CORPUS[NAME].world,
+        path=str(options.path),
+        subjects=options.people,
+        people=PeopleWorld(spoken="alike"),
+    )
+    return settings_of_stated_world(run_of(options), options.seed, world, options.steps, options.accuracy)
+
+
+def settings_of_stated_world(
+    run: Run, seed: int, world: WorldConfig, steps: int, accuracy: float
+) -> tuple[CorpusSettings, TrainSettings]:
+    """Corpus and training of a world of people in which every fact is stated.
+
+    Args:
+        steps: most steps of training.
+        accuracy: share of facts at which it stops.
+    """
+    where, preset, training = stages.settings_of_run(run, seed), CORPUS[NAME], TRAIN[NAME]
+    exact = replace(preset.exact, strata=(0.0, 0.0, 1.0))
+    train = replace(training.train, steps=steps)
+    return (
+        replace(preset, world=world, exact=exact, **where),
+        replace(training, train=train, until=accuracy, **where),
+    )
 
 
 def edit_settings(options: Settings, editor: str, dose: int) -> EditSettings:
