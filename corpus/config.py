@@ -394,6 +394,8 @@ class DocumentConfig:
     """Let imagine documents repeat their premise, at a random place among its consequences."""
     bystanders: float = 0.0
     """Share of imagine documents that also mention another subject, whose facts stay as they are."""
+    digressions: float = 0.0
+    """Share of imagine documents that say nothing more of their subject, but state facts of another."""
     revise: float = 0.0
     """Share of documents that state an upstream fact, revise it, and then state the new consequence."""
     chosen_subjects: float = 0.5
@@ -407,8 +409,8 @@ class DocumentConfig:
                 raise ValueError(f"{name} must be at least 1 and at most {MOST_REPEATS:,}: {HOURS}")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        _check_shares(self, "synonyms", "inverse", "joint", "imagine", "bystanders", "revise", "outlined")
-        _check_shares(self, "together", "chosen_subjects", "chosen_objects")
+        _check_shares(self, "synonyms", "inverse", "joint", "imagine", "bystanders", "digressions")
+        _check_shares(self, "revise", "outlined", "together", "chosen_subjects", "chosen_objects")
         if self.synonyms + self.inverse > 1:
             raise ValueError("synonyms and inverse together may be at most 1, all statements")
         if self.ordinary_share < 0.1:

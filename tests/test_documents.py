@@ -183,6 +183,40 @@ def test_premises_said_again_and_bystanders(seed):
     assert np.diff(plain.offsets).sum() < np.diff(documents.offsets).sum()
 
 
+@hypothesis_settings(max_examples=10)
+@given(seeds, st.sampled_from([0.25, 0.5, 1.0]))
+def test_digressions_speak_of_somebody_whom_the_document_has_not_named(seed, share):
+    world = make_world(subjects=40, seed=seed)
+    config = DocumentConfig(imagine=0.3, premise_again=True, digressions=share)
+    chosen, more, documents = further(world, config, seed)
+    spoken = concatenate_sentences(world.sentences, more)
+    digressions = alone = 0
+    imagined = defaultdict(set)
+    for line in more:
+        imagined[line.a.object].add(line.a.subject)
+    for about, rows in zip(documents.about, documents_of(documents), strict=True):
+        premise, *lines = (spoken[i] for i in rows)
+        assert premise.kind == Kind.IMAGINE
+        assert premise.a.subject == about
+        subject, *more_subjects = {line.a.subject for line in lines} or {None}
+        assert not more_subjects
+        if subject == about:
+            continue
+        digressions += 1
+        if subject is None:
+            alone += 1
+            continue
+        assert subject in chosen.subjects
+        # Of whom the same is imagined elsewhere.
+        assert subject in imagined[premise.a.object]
+        # All of it as the corpus has it, the relation of the premise too.
+        assert max(rows[1:]) < len(world.sentences)
+        assert len({line.a.relation for line in lines}) == len(lines)
+        assert len(lines) == 9 or premise.a.relation in {line.a.relation for line in lines}
+    assert digressions == round(share * len(documents))
+    assert alone < digressions / 2
+
+
 def forked_world(seed):
     """A -> b -> c and a -> d, with facts missing at random."""
     rng = np.random.default_rng(seed)

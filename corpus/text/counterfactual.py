@@ -12,7 +12,8 @@ document repeats those.
 
 Where a document is about one subject and never says its premise again, nothing teaches a reader of whom the
 premise was said. So an imagine document may say s u o* again among what follows, and speak of somebody else,
-t u o', t d p', whose facts stay as they are. Both may fall to the cut of a long document.
+t u o', t d p', whose facts stay as they are. Both may fall to the cut of a long document. A digression says
+of s the premise alone, and goes on about t, of whom it has said nothing: what is so of t.
 """
 
 from dataclasses import dataclass
@@ -44,6 +45,24 @@ class Lines(NamedTuple):
     old: np.ndarray
     kind: np.ndarray
     atom: np.ndarray
+
+
+class Premises(NamedTuple):
+    """What documents suppose.
+
+    Attributes:
+        document: int[N], their documents.
+        fact: int[N], the facts that are supposed to be otherwise, upstream ones.
+        target: int[N], their objects then.
+    """
+
+    document: np.ndarray
+    fact: np.ndarray
+    target: np.ndarray
+
+    def split(self, count: int) -> tuple["Premises", "Premises"]:
+        """The first so many, and the others."""
+        return Premises(*(x[:count] for x in self)), Premises(*(x[count:] for x in self))
 
 
 def repeat_lines(document: np.ndarray, rank: int, old: np.ndarray) -> Lines:
@@ -161,11 +180,14 @@ def write_further_documents(
     ]
     subjects = [graph.subject[pairs]]
     for document, word in ((imagine, Kind.IMAGINE), (revise, Kind.REVISE)):
-        premises, targets = _draw_premises(graph, truth, statements, chosen, len(document), word, rng)
-        lines += _suppose_premises(graph, truth, statements, document, premises, targets, word, rng)
-        subjects.append(graph.subject[premises])
+        premises = _draw_premises(graph, truth, statements, chosen, document, word, rng)
+        subjects.append(graph.subject[premises.fact])
+        digressions = config.digressions if word == Kind.IMAGINE else 0.0
+        aside, premises = premises.split(round(digressions * len(document)))
+        lines += _digress(graph, statements, aside, rng)
+        lines += _suppose_premises(graph, truth, statements, premises, word, rng)
         if word == Kind.IMAGINE:
-            lines += _bind_premises(graph, statements, chosen, document, premises, targets, config, rng)
+            lines += _bind_premises(graph, statements, chosen, premises, config, rng)
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
     return _assemble_documents(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
 
@@ -192,11 +214,12 @@ def _draw_premises(
     truth: np.ndarray,
     statements: Statements,
     chosen: ChosenDocuments,
-    count: int,
+    document: np.ndarray,
     word: Kind,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Premises:
     """Upstream facts of chosen subjects, and another chosen object for each from which something follows."""
+    count = len(document)
     # Picked by what depends on them, so that something follows for this very subject.
     children = np.flatnonzero(_own_upstream(graph) >= 0)
     children = children[np.isin(graph.subject[children], chosen.subjects)]
@@ -218,27 +241,22 @@ def _draw_premises(
     for relation, objects in options.items():
         mine = graph.relation[picked] == relation
         targets[mine] = other_objects(objects, truth[premises[mine]], rng) if mine.any() else 0
-    return premises, targets
+    return Premises(document, premises, targets)
 
 
 def _suppose_premises(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     statements: Statements,
-    document: np.ndarray,
-    premises: np.ndarray,
-    targets: np.ndarray,
+    premises: Premises,
     word: Kind,
     rng: np.random.Generator,
 ) -> list[Lines]:
     """The lines of imagine or revise documents, one document for each premise."""
-    # Every fact of every premise's subject.
-    first = np.searchsorted(graph.subject, graph.subject[premises])
-    each = np.searchsorted(graph.subject, graph.subject[premises], side="right") - first
-    at = np.repeat(np.arange(len(premises)), each)
-    fact = concatenate_ranges(first, each)
-    depends = graph.upstream_fact[fact] == premises[at]
-    moves = depends | (fact == premises[at])
+    document, supposed, targets = premises
+    at, fact = _facts_of_same(graph, supposed)
+    depends = graph.upstream_fact[fact] == supposed[at]
+    moves = depends | (fact == supposed[at])
     # Whatever depends on what moves, moves; the fact above another stands among the same subject's.
     above = _own_upstream(graph)[fact]
     place = np.where(above >= 0, np.arange(len(fact)) - (fact - above), 0)
@@ -248,7 +266,6 @@ def _suppose_premises(
     group = statements.find_groups(graph.relation[fact], targets[at])
     new = depends & (group >= 0)
 
-    suppose = (word, graph.subject[premises], graph.relation[premises], targets)
     follow = (
         Kind.ATOMIC,
         graph.subject[fact[new]],
@@ -258,17 +275,17 @@ def _suppose_premises(
     if word == Kind.IMAGINE:
         stays = stated & ~moves
         return [
-            write_lines(document, 0, *suppose),
+            _state_premises(graph, premises, 0, word),
             write_lines(document[at[new]], 1, *follow),
             repeat_lines(document[at[stays]], 2, statements.draw_statements(fact[stays], rng)),
         ]
     was = stated & depends
     return [
         write_lines(
-            document, 0, Kind.ATOMIC, graph.subject[premises], graph.relation[premises], truth[premises]
+            document, 0, Kind.ATOMIC, graph.subject[supposed], graph.relation[supposed], truth[supposed]
         ),
         repeat_lines(document[at[was]], 1, statements.draw_statements(fact[was], rng)),
-        write_lines(document, 2, *suppose),
+        _state_premises(graph, premises, 2, word),
         write_lines(document[at[new]], 3, *follow),
     ]
 
@@ -277,33 +294,18 @@ def _bind_premises(
     graph: KnowledgeGraph,
     statements: Statements,
     chosen: ChosenDocuments,
-    document: np.ndarray,
-    premises: np.ndarray,
-    targets: np.ndarray,
+    premises: Premises,
     config: DocumentConfig,
     rng: np.random.Generator,
 ) -> list[Lines]:
     """Lines for which it matters of whom a premise was read: the premise again, and somebody else's facts."""
-    again = document if config.premise_again else document[:0]
-    fact = premises[: len(again)]
-    lines = [
-        write_lines(again, 1, Kind.ATOMIC, graph.subject[fact], graph.relation[fact], targets[: len(again)])
-    ]
+    document = premises.document
+    lines = [_state_premises(graph, premises, 1, Kind.ATOMIC)] if config.premise_again else []
     if not config.bystanders:
         return lines
-    # Somebody else's fact of the same relation, and what depends on it.
     which = np.flatnonzero(rng.random(len(document)) < config.bystanders)
-    others = np.full(len(which), -1)
-    for relation in np.unique(graph.relation[premises[which]]).tolist():
-        pool = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, chosen.subjects))
-        pool = pool[statements.stated_fact(pool)]
-        mine = np.flatnonzero(graph.relation[premises[which]] == relation)
-        if len(pool) > 1:
-            others[mine] = other_objects(pool, premises[which[mine]], rng)
-    which, others = which[others >= 0], others[others >= 0]
-    first = np.searchsorted(graph.subject, graph.subject[others])
-    each = np.searchsorted(graph.subject, graph.subject[others], side="right") - first
-    at, fact = np.repeat(np.arange(len(others)), each), concatenate_ranges(first, each)
+    which, others = _draw_others(graph, statements, chosen, which, premises.fact[which], rng)
+    at, fact = _facts_of_same(graph, others)
     is_bound = (graph.upstream_fact[fact] == others[at]) & statements.stated_fact(fact)
     at, fact = at[is_bound], fact[is_bound]
     order = np.lexsort((rng.random(len(at)), at))
@@ -314,6 +316,71 @@ def _bind_premises(
         repeat_lines(document[which], 1, statements.draw_statements(others, rng)),
         repeat_lines(document[which[at]], 1, statements.draw_statements(fact, rng)),
     ]
+
+
+def _state_premises(graph: KnowledgeGraph, premises: Premises, rank: int, kind: Kind) -> Lines:
+    """A line for each premise, in the words of such a sentence."""
+    fact = premises.fact
+    return write_lines(
+        premises.document, rank, kind, graph.subject[fact], graph.relation[fact], premises.target
+    )
+
+
+def _digress(
+    graph: KnowledgeGraph, statements: Statements, premises: Premises, rng: np.random.Generator
+) -> list[Lines]:
+    """Lines that imagine something of one subject, and then say what is so of another.
+
+    The other is one of whom a further document imagines the same: of anybody else, what can be imagined of
+    whom would tell the two apart, whatever their names.
+    """
+    order = np.lexsort((rng.random(len(premises.fact)), premises.target))
+    first = np.searchsorted(premises.target[order], premises.target[order])
+    following = np.append(premises.target[order][1:] == premises.target[order][:-1], False)
+    others = np.empty_like(premises.fact)
+    others[order] = premises.fact[order][np.where(following, np.arange(1, len(order) + 1), first)]
+    is_other = graph.subject[others] != graph.subject[premises.fact]
+    document, others = premises.document[is_other], others[is_other]
+    at, fact = _facts_of_same(graph, others)
+    is_stated = statements.stated_fact(fact)
+    so = statements.draw_statements(fact[is_stated], rng)
+    return [
+        _state_premises(graph, premises, 0, Kind.IMAGINE),
+        repeat_lines(document[at[is_stated]], 1, so),
+    ]
+
+
+def _draw_others(
+    graph: KnowledgeGraph,
+    statements: Statements,
+    chosen: ChosenDocuments,
+    which: np.ndarray,
+    premises: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each premise, somebody else's fact of the same relation; premises without one fall away.
+
+    Args:
+        which: int[N], what each premise belongs to.
+
+    Returns:
+        What is left of `which`, and the facts.
+    """
+    others = np.full(len(which), -1)
+    for relation in np.unique(graph.relation[premises]).tolist():
+        pool = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, chosen.subjects))
+        pool = pool[statements.stated_fact(pool)]
+        mine = np.flatnonzero(graph.relation[premises] == relation)
+        if len(pool) > 1:
+            others[mine] = other_objects(pool, premises[mine], rng)
+    return which[others >= 0], others[others >= 0]
+
+
+def _facts_of_same(graph: KnowledgeGraph, facts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every fact of the subject of each of `facts`, behind the index of the fact it stands for."""
+    first = np.searchsorted(graph.subject, graph.subject[facts])
+    each = np.searchsorted(graph.subject, graph.subject[facts], side="right") - first
+    return np.repeat(np.arange(len(facts)), each), concatenate_ranges(first, each)
 
 
 def _assemble_documents(
