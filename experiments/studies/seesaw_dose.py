@@ -37,7 +37,7 @@ from testbed.evaluations.seesaw.groups import (
     group_names,
 )
 from testbed.evaluations.seesaw.metrics import SUCCESS, estimate_means
-from testbed.presets import EDIT, TRAIN
+from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
@@ -46,7 +46,7 @@ from testbed.settings import CaseConfig, EditSettings
 
 WORLD = WorldKind(shift=True, frequency=False)
 MANY = 5000
-"""People from which on a model learns by the recipe of `paper-laptop`, with larger steps."""
+"""People from which on a model learns as `paper-laptop`'s does: by larger steps, of short documents."""
 STARRED = (NEW_HOLDERS, OLD_HOLDERS)
 """Others whose cells are counted: those whom the paper asks, and those who have the old object."""
 
@@ -113,6 +113,8 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         if options.people >= MANY:
             steps = replace(TRAIN["paper-laptop"].train, steps=options.steps)
             recipe = replace(TRAIN["paper-laptop"], train=steps)
+            length = CORPUS["paper-laptop"].documents.length
+            corpus = replace(corpus, documents=replace(corpus.documents, length=length))
         recipe = replace(recipe, until=options.accuracy, **where)
         yield from stages.model_stages(replace(corpus, **where), recipe, clock)
         make_settings = partial(edit_settings, options, run, seed)
