@@ -1,7 +1,7 @@
 """What a world is made from. Plain dataclasses, so that --help needs neither NumPy nor JAX."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
@@ -374,8 +374,7 @@ class DocumentConfig:
     reshuffles: int = 5
     """Number of ordinary documents in which every sentence stands; joint documents add copies of some."""
     copies: int = 1
-    """Copies of the sentences of the most frequent subject; other subjects have copies in proportion to their
-    frequency. Copies are not evidence."""
+    """Copies of the most frequent subject's sentences; of others', by their frequency. No evidence."""
     synonyms: float = 0.0
     """Share of statements that name their relation by a synonym; the meaning is the same."""
     inverse: float = 0.0
@@ -409,8 +408,7 @@ class DocumentConfig:
                 raise ValueError(f"{name} must be at least 1 and at most {MOST_REPEATS:,}: {HOURS}")
         if "atomic" not in self.sentences:
             raise ValueError("sentences must name atomic, which states the facts")
-        _check_shares(self, "synonyms", "inverse", "joint", "imagine", "bystanders", "digressions")
-        _check_shares(self, "revise", "outlined", "together", "chosen_subjects", "chosen_objects")
+        _check_shares(self, *(x.name for x in fields(self) if x.type is float))
         if self.synonyms + self.inverse > 1:
             raise ValueError("synonyms and inverse together may be at most 1, all statements")
         if self.ordinary_share < 0.1:

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.command import run_module
-from experiments.studies import taxi, taxi_finetuning
+from experiments.studies import taxi, taxi_contexts, taxi_finetuning
 from experiments.studies.taxi_finetuning import BASE, DEEP, PANELS, PLACES, RATE, edit_settings, list_rates
 
 
@@ -53,3 +53,24 @@ def test_edits_at_two_rates_differ_in_nothing_else():
 def test_an_unknown_panel_is_refused():
     with pytest.raises(ValueError, match="panels must be some of 'learning rate'"):
         taxi_finetuning.Settings(panels=(*PANELS, "width"))
+
+
+def test_each_other_corpus_lacks_one_property_of_the_corpus_that_binds():
+    members, documents = taxi_contexts.CORPORA[taxi_contexts.WHOLE]
+    for name, (those, others) in taxi_contexts.CORPORA.items():
+        differences = [k for k, v in vars(documents).items() if vars(others)[k] != v] + ["members"] * (
+            those != members
+        )
+        assert len(differences) == (name != taxi_contexts.WHOLE) + ("chosen_objects" in differences), name
+
+
+def test_contexts_read_as_many_taxonomies_as_are_asked_for():
+    options = taxi_contexts.Settings(seeds=4, other_seeds=2)
+    runs = {corpus: taxi_contexts.list_runs(options, corpus) for corpus in taxi_contexts.CORPORA}
+    assert {corpus: [seed for _, seed in those] for corpus, those in runs.items()} == {
+        corpus: [1, 2, 3, 4] if corpus == taxi_contexts.WHOLE else [1, 2] for corpus in runs
+    }
+    names = [run.name for those in runs.values() for run, _ in those]
+    assert len(names) == len(set(names))
+    with pytest.raises(ValueError, match="other-seeds must be 1 to 3"):
+        taxi_contexts.Settings(other_seeds=4)

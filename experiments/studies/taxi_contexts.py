@@ -1,0 +1,172 @@
+"""Of whom is a context followed? What a corpus needs for a context to edit its own subject and nobody else.
+
+Command:
+    python -m experiments.taxi_contexts
+
+The model reads "imagine s is a o*." before every question, as Zheng et al. 2023 (IKE) let it read a
+demonstration, and is asked TAXI's questions (Powell et al. 2024) about s. As a control it reads the same of
+somebody else: whoever follows that does not know of whom the sentence was. One corpus makes contexts bind;
+each other corpus lacks one of its four properties. The corpus was found on a taxonomy of another seed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from corpus.config import DocumentConfig
+from experiments import stages
+from experiments.command import launch_module
+from experiments.record import estimate_as_list
+from experiments.settings import StagedSettings
+from lm.editors.in_context import InContextConfig
+from testbed.evaluations.taxi import Taxi
+from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS, reverse_name
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.settings import CorpusSettings, TrainSettings
+from testbed.scores.statistics import Estimate
+from testbed.scores.tables import Cell, Table
+from testbed.settings import CaseConfig, EditSettings
+
+NAME, EVALUATION = "taxi-contexts", "taxi"
+MEMBERS = 48
+"""Subjects of each category; TAXI's world has four."""
+DOCUMENTS = replace(
+    CORPUS[EVALUATION].documents,
+    length=3,
+    imagine=0.6,
+    bystanders=0.9,
+    digressions=0.5,
+    chosen_subjects=1.0,
+    chosen_objects=1.0,
+)
+"""Three sentences each; most imagine something, and half of these go on about another subject."""
+CORPORA: Mapping[str, tuple[int, DocumentConfig]] = {
+    "binding": (MEMBERS, DOCUMENTS),
+    "no digressions": (MEMBERS, replace(DOCUMENTS, digressions=0.0)),
+    "documents of ten sentences": (MEMBERS, replace(DOCUMENTS, length=10)),
+    "few subjects": (CORPUS[EVALUATION].world.taxonomy.members, DOCUMENTS),
+    "half of the subjects imagined": (MEMBERS, replace(DOCUMENTS, chosen_subjects=0.5, chosen_objects=0.5)),
+}
+"""Members of a category, and documents."""
+WHOLE = "binding"
+CONTEXTS = {"imagine": InContextConfig(imagine=True), "four times": InContextConfig()}
+"""What is read before a question: that the edit is imagined, or the edit four times over."""
+METRICS = (SUCCESS, CONSISTENCY, reverse_name(SUCCESS), OTHERS_RIGHT)
+
+
+@dataclass(frozen=True)
+class Settings(StagedSettings):
+    """How much is measured."""
+
+    seeds: int = 3
+    """Taxonomies, of seeds 1, 2, ..., from which models read the binding corpus."""
+    other_seeds: int = 1
+    """Taxonomies from which they read the corpora that lack something."""
+    edits: int = 120
+    """Edits of each."""
+    steps: int = 1200
+    """Steps of training."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.other_seeds <= self.seeds:
+            raise ValueError(f"other-seeds must be 1 to {self.seeds}, the number of seeds")
+
+
+def list_runs(options: Settings, corpus: str) -> list[tuple[Run, int]]:
+    """The run and the seed of each model of a corpus."""
+    seeds = options.seeds if corpus == WHOLE else options.other_seeds
+    return stages.runs_of_worlds(options.runs, f"{NAME}-{corpus.replace(' ', '-')}", seeds)
+
+
+def model_settings(
+    options: Settings, corpus: str, run: Run, seed: int
+) -> tuple[CorpusSettings, TrainSettings]:
+    """Settings of one world and its model, which takes larger steps than the preset's."""
+    members, documents = CORPORA[corpus]
+    where = stages.settings_of_run(run, seed)
+    base, training = CORPUS[EVALUATION], TRAIN[EVALUATION]
+    world = replace(base.world, taxonomy=replace(base.world.taxonomy, members=members))
+    bold = TRAIN["paper-laptop"].train
+    recipe = replace(
+        training.train,
+        steps=options.steps,
+        rows=bold.rows,
+        adam_learning_rate=bold.adam_learning_rate,
+        softmax_entries=1024,
+    )
+    model = replace(training.model, precision="bfloat16")
+    return (
+        replace(base, world=world, documents=documents, **where),
+        replace(training, model=model, train=recipe, **where),
+    )
+
+
+def edit_settings(options: Settings, run: Run, seed: int, context: str) -> EditSettings:
+    """Edits in context, and contexts that say nothing of the request."""
+    base = EDIT[EVALUATION]
+    return replace(
+        base,
+        **stages.settings_of_run(run, seed),
+        editors=("in-context",),
+        cases=CaseConfig(count=options.edits),
+        configs=base.configs | {"in-context": CONTEXTS[context]},
+        evaluations={EVALUATION: Taxi(controls=True)},
+    )
+
+
+def run_study(options: Settings) -> None:
+    """Worlds, models, edits, record."""
+    stages.run_in_stages(options, study_stages, record_study)
+
+
+def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
+    """Everything in its order; trainings stop when the time is over."""
+    for corpus in CORPORA:
+        for run, seed in list_runs(options, corpus):
+            yield from stages.model_stages(*model_settings(options, corpus, run, seed), clock)
+            yield from stages.edit_stages(edit_settings(options, run, seed, context) for context in CONTEXTS)
+
+
+def record_study(options: Settings) -> Path:
+    """How far each context is followed, and by whom."""
+    found: dict[str, dict[str, dict[str, Estimate]]] = {}
+    for corpus in CORPORA:
+        runs = list_runs(options, corpus)
+        for context in CONTEXTS:
+            (editor,) = stages.score_edits(
+                [run for run, _ in runs], edit_settings(options, *runs[0], context)
+            )
+            readers = {"the edit": editor.name} | {
+                who.split(", ", 1)[1]: who for who in editor.control_readers
+            }
+            found[f"{corpus}, {context}"] = {
+                what: {metric: editor.summary["all"][who][metric] for metric in METRICS}
+                for what, who in readers.items()
+            }
+    every = [run for corpus in CORPORA for run, _ in list_runs(options, corpus)]
+    stated = {run.name: read_metrics(run)[-1]["accuracy"] for run in every}
+    figures = {
+        setting: {what: {m: estimate_as_list(x) for m, x in row.items()} for what, row in rows.items()}
+        for setting, rows in found.items()
+    }
+    pages = {"taxi_contexts.md": stages.show_tables([contexts_table(found)])}
+    return options.record(every[0], pages, ("context", "sentence"), found=figures, stated_facts=stated)
+
+
+def contexts_table(found: Mapping[str, Mapping[str, Mapping[str, Estimate]]]) -> Table:
+    """A row for each corpus and context, and what they read."""
+    rows: list[list[Cell]] = [
+        [setting, what, *row.values()]
+        for setting, by_sentence in found.items()
+        for what, row in by_sentence.items()
+    ]
+    note = (
+        "A sentence about somebody else must change nothing: its success is how far a context does not bind."
+    )
+    return Table(NAME, "Of whom a context is followed", ["corpus", "told", *METRICS], rows, note, words=2)
+
+
+if __name__ == "__main__":
+    launch_module()
