@@ -56,21 +56,28 @@ def test_an_unknown_panel_is_refused():
 
 
 def test_each_other_corpus_lacks_one_property_of_the_corpus_that_binds():
-    members, documents = taxi_contexts.CORPORA[taxi_contexts.WHOLE]
-    for name, (those, others) in taxi_contexts.CORPORA.items():
-        differences = [k for k, v in vars(documents).items() if vars(others)[k] != v] + ["members"] * (
-            those != members
-        )
-        assert len(differences) == (name != taxi_contexts.WHOLE) + ("chosen_objects" in differences), name
+    whole = vars(taxi_contexts.CORPORA[taxi_contexts.WHOLE])
+    for name, documents in taxi_contexts.CORPORA.items():
+        differences = {k.split("_")[0] for k, v in vars(documents).items() if whole[k] != v}
+        assert len(differences) == (name != taxi_contexts.WHOLE)
 
 
-def test_contexts_read_as_many_taxonomies_as_are_asked_for():
-    options = taxi_contexts.Settings(seeds=4, other_seeds=2)
-    runs = {corpus: taxi_contexts.list_runs(options, corpus) for corpus in taxi_contexts.CORPORA}
-    assert {corpus: [seed for _, seed in those] for corpus, those in runs.items()} == {
-        corpus: [1, 2, 3, 4] if corpus == taxi_contexts.WHOLE else [1, 2] for corpus in runs
-    }
+def test_contexts_are_read_in_as_many_taxonomies_as_are_asked_for():
+    options = taxi_contexts.Settings(seeds=4, other_seeds=2, path="somewhere")
+    corpora = taxi_contexts.list_corpora(options)
+    assert set(corpora) == {*taxi_contexts.CORPORA, taxi_contexts.TABLES}
+    assert taxi_contexts.list_corpora(taxi_contexts.Settings()) == [*taxi_contexts.CORPORA]
+    runs = {corpus: taxi_contexts.list_runs(options, corpus) for corpus in corpora}
+    often = (taxi_contexts.WHOLE, taxi_contexts.TABLES)
+    assert all(
+        [seed for _, seed in those] == ([1, 2, 3, 4] if corpus in often else [1, 2])
+        for corpus, those in runs.items()
+    )
     names = [run.name for those in runs.values() for run, _ in those]
     assert len(names) == len(set(names))
+    for corpus in corpora:
+        made, _ = taxi_contexts.model_settings(options, corpus, *runs[corpus][0])
+        assert (made.world.path == "somewhere") == (corpus == taxi_contexts.TABLES)
+        assert made.documents == taxi_contexts.CORPORA.get(corpus, taxi_contexts.DOCUMENTS)
     with pytest.raises(ValueError, match="other-seeds must be 1 to 3"):
         taxi_contexts.Settings(other_seeds=4)

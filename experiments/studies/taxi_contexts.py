@@ -1,16 +1,18 @@
 """Of whom is a context followed? What a corpus needs for a context to edit its own subject and nobody else.
 
 Command:
-    python -m experiments.taxi_contexts
+    python -m experiments.taxi_contexts [--path ../shared/data/taxi]
 
 The model reads "imagine s is a o*." before every question, as Zheng et al. 2023 (IKE) let it read a
 demonstration, and is asked TAXI's questions (Powell et al. 2024) about s. As a control it reads the same of
-somebody else: whoever follows that does not know of whom the sentence was. One corpus makes contexts bind;
-each other corpus lacks one of its four properties. The corpus was found on a taxonomy of another seed.
+somebody else: whoever follows that does not know of whom the sentence was. One corpus makes contexts bind,
+that of generated taxonomies and of TAXI's own tables, where their folder is given; each other corpus lacks
+one of its properties. The corpus was found on a taxonomy of another seed.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from corpus.config import DocumentConfig
@@ -25,12 +27,11 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
 
 NAME, EVALUATION = "taxi-contexts", "taxi"
-MEMBERS = 48
-"""Subjects of each category; TAXI's world has four."""
 DOCUMENTS = replace(
     CORPUS[EVALUATION].documents,
     length=3,
@@ -41,17 +42,18 @@ DOCUMENTS = replace(
     chosen_objects=1.0,
 )
 """Three sentences each; most imagine something, and half of these go on about another subject."""
-CORPORA: Mapping[str, tuple[int, DocumentConfig]] = {
-    "binding": (MEMBERS, DOCUMENTS),
-    "no digressions": (MEMBERS, replace(DOCUMENTS, digressions=0.0)),
-    "documents of ten sentences": (MEMBERS, replace(DOCUMENTS, length=10)),
-    "few subjects": (CORPUS[EVALUATION].world.taxonomy.members, DOCUMENTS),
-    "half of the subjects imagined": (MEMBERS, replace(DOCUMENTS, chosen_subjects=0.5, chosen_objects=0.5)),
+CORPORA: Mapping[str, DocumentConfig] = {
+    "binding": DOCUMENTS,
+    "no digressions": replace(DOCUMENTS, digressions=0.0),
+    "documents of ten sentences": replace(DOCUMENTS, length=10),
+    "half of the premises": replace(DOCUMENTS, chosen_subjects=0.5, chosen_objects=0.5),
 }
-"""Members of a category, and documents."""
-WHOLE = "binding"
+WHOLE, TABLES = "binding", "binding, TAXI's tables"
 CONTEXTS = {"imagine": InContextConfig(imagine=True), "four times": InContextConfig()}
 """What is read before a question: that the edit is imagined, or the edit four times over."""
+HELD_OUT = "held out both"
+PARTS = ("seen both", HELD_OUT)
+"""Edits whose subject and object documents imagined, and edits of which they imagined neither."""
 METRICS = (SUCCESS, CONSISTENCY, reverse_name(SUCCESS), OTHERS_RIGHT)
 
 
@@ -59,13 +61,17 @@ METRICS = (SUCCESS, CONSISTENCY, reverse_name(SUCCESS), OTHERS_RIGHT)
 class Settings(StagedSettings):
     """How much is measured."""
 
+    path: str = ""
+    """Folder of TAXI's data; without it, generated taxonomies only."""
     seeds: int = 3
-    """Taxonomies, of seeds 1, 2, ..., from which models read the binding corpus."""
+    """Taxonomies, of seeds 1, 2, ..., from which models read the binding corpus, and models of the tables."""
     other_seeds: int = 1
     """Taxonomies from which they read the corpora that lack something."""
     edits: int = 120
-    """Edits of each."""
-    steps: int = 1200
+    """Edits of each generated taxonomy."""
+    real_edits: int = 976
+    """Edits of TAXI's tables, which have so many."""
+    steps: int = 800
     """Steps of training."""
 
     def __post_init__(self) -> None:
@@ -74,20 +80,25 @@ class Settings(StagedSettings):
             raise ValueError(f"other-seeds must be 1 to {self.seeds}, the number of seeds")
 
 
+def list_corpora(options: Settings) -> list[str]:
+    """The corpora, TAXI's tables first of all others where they are given."""
+    return [WHOLE, *[TABLES] * bool(options.path), *(name for name in CORPORA if name != WHOLE)]
+
+
 def list_runs(options: Settings, corpus: str) -> list[tuple[Run, int]]:
     """The run and the seed of each model of a corpus."""
-    seeds = options.seeds if corpus == WHOLE else options.other_seeds
-    return stages.runs_of_worlds(options.runs, f"{NAME}-{corpus.replace(' ', '-')}", seeds)
+    seeds = options.seeds if corpus in (WHOLE, TABLES) else options.other_seeds
+    name = "tables" if corpus == TABLES else corpus.replace(" ", "-")
+    return stages.runs_of_worlds(options.runs, f"{NAME}-{name}", seeds)
 
 
 def model_settings(
     options: Settings, corpus: str, run: Run, seed: int
 ) -> tuple[CorpusSettings, TrainSettings]:
     """Settings of one world and its model, which takes larger steps than the preset's."""
-    members, documents = CORPORA[corpus]
     where = stages.settings_of_run(run, seed)
     base, training = CORPUS[EVALUATION], TRAIN[EVALUATION]
-    world = replace(base.world, taxonomy=replace(base.world.taxonomy, members=members))
+    world = replace(base.world, path=options.path if corpus == TABLES else "")
     bold = TRAIN["paper-laptop"].train
     recipe = replace(
         training.train,
@@ -98,19 +109,19 @@ def model_settings(
     )
     model = replace(training.model, precision="bfloat16")
     return (
-        replace(base, world=world, documents=documents, **where),
+        replace(base, world=world, documents=CORPORA.get(corpus, DOCUMENTS), **where),
         replace(training, model=model, train=recipe, **where),
     )
 
 
-def edit_settings(options: Settings, run: Run, seed: int, context: str) -> EditSettings:
+def edit_settings(options: Settings, corpus: str, run: Run, seed: int, context: str) -> EditSettings:
     """Edits in context, and contexts that say nothing of the request."""
     base = EDIT[EVALUATION]
     return replace(
         base,
         **stages.settings_of_run(run, seed),
         editors=("in-context",),
-        cases=CaseConfig(count=options.edits),
+        cases=CaseConfig(count=options.real_edits if corpus == TABLES else options.edits),
         configs=base.configs | {"in-context": CONTEXTS[context]},
         evaluations={EVALUATION: Taxi(controls=True)},
     )
@@ -123,29 +134,23 @@ def run_study(options: Settings) -> None:
 
 def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
     """Everything in its order; trainings stop when the time is over."""
-    for corpus in CORPORA:
+    for corpus in list_corpora(options):
         for run, seed in list_runs(options, corpus):
             yield from stages.model_stages(*model_settings(options, corpus, run, seed), clock)
-            yield from stages.edit_stages(edit_settings(options, run, seed, context) for context in CONTEXTS)
+            make_settings = partial(edit_settings, options, corpus, run, seed)
+            yield from stages.edit_stages(map(make_settings, CONTEXTS))
 
 
 def record_study(options: Settings) -> Path:
     """How far each context is followed, and by whom."""
     found: dict[str, dict[str, dict[str, Estimate]]] = {}
-    for corpus in CORPORA:
+    for corpus in list_corpora(options):
         runs = list_runs(options, corpus)
         for context in CONTEXTS:
-            (editor,) = stages.score_edits(
-                [run for run, _ in runs], edit_settings(options, *runs[0], context)
-            )
-            readers = {"the edit": editor.name} | {
-                who.split(", ", 1)[1]: who for who in editor.control_readers
-            }
-            found[f"{corpus}, {context}"] = {
-                what: {metric: editor.summary["all"][who][metric] for metric in METRICS}
-                for what, who in readers.items()
-            }
-    every = [run for corpus in CORPORA for run, _ in list_runs(options, corpus)]
+            settings = edit_settings(options, corpus, *runs[0], context)
+            (editor,) = stages.score_edits([run for run, _ in runs], settings)
+            found[f"{corpus}, {context}"] = sentence_estimates(editor)
+    every = [run for corpus in list_corpora(options) for run, _ in list_runs(options, corpus)]
     stated = {run.name: read_metrics(run)[-1]["accuracy"] for run in every}
     figures = {
         setting: {what: {m: estimate_as_list(x) for m, x in row.items()} for what, row in rows.items()}
@@ -153,6 +158,19 @@ def record_study(options: Settings) -> Path:
     }
     pages = {"taxi_contexts.md": stages.show_tables([contexts_table(found)])}
     return options.record(every[0], pages, ("context", "sentence"), found=figures, stated_facts=stated)
+
+
+def sentence_estimates(editor: ScoredEditor) -> dict[str, dict[str, Estimate]]:
+    """By sentence that is read, what is measured: the edit, some parts of the edits, the controls."""
+    parts = [part for part in PARTS if HELD_OUT in editor.summary and part in editor.summary]
+    readers = {"the edit": ("all", editor.name)} | {
+        f"the edit, {part}": (part, editor.name) for part in parts
+    }
+    readers |= {control.rpartition(", told ")[2]: ("all", control) for control in editor.control_readers}
+    return {
+        sentence: {metric: editor.summary[part][reader][metric] for metric in METRICS}
+        for sentence, (part, reader) in readers.items()
+    }
 
 
 def contexts_table(found: Mapping[str, Mapping[str, Mapping[str, Estimate]]]) -> Table:
