@@ -5,7 +5,8 @@ Command:
 
 The model reads "imagine s is a o*." before every question, as Zheng et al. 2023 (IKE) let it read a
 demonstration, and is asked TAXI's questions (Powell et al. 2024) about s. As a control it reads the same of
-somebody else: whoever follows that does not know of whom the sentence was. One corpus makes contexts bind,
+somebody else: whoever follows that does not know of whom the sentence was. What the model says then is also
+fitted into its weights (context distillation, Padmanabhan et al. 2023). One corpus makes contexts bind,
 that of generated taxonomies and of TAXI's own tables, where their folder is given; each other corpus lacks
 one of its properties. The corpus was found on a taxonomy of another seed.
 """
@@ -20,7 +21,9 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
+from lm.editors.context_distillation import DistillationConfig
 from lm.editors.in_context import InContextConfig
+from lm.editors.keyed import AT_THE_NAME
 from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS, reverse_name
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -51,6 +54,12 @@ CORPORA: Mapping[str, DocumentConfig] = {
 WHOLE, TABLES = "binding", "binding, TAXI's tables"
 CONTEXTS = {"imagine": InContextConfig(imagine=True), "four times": InContextConfig()}
 """What is read before a question: that the edit is imagined, or the edit four times over."""
+DISTILLED = {
+    "distilled": DistillationConfig(),
+    "distilled, at the name": DistillationConfig(fit=AT_THE_NAME),
+}
+"""What the model says after "imagine" is fitted into its weights, and where it is stored."""
+METHODS: Mapping[str, InContextConfig | DistillationConfig] = {**CONTEXTS, **DISTILLED}
 HELD_OUT = "held out both"
 PARTS = ("seen both", HELD_OUT)
 """Edits whose subject and object documents imagined, and edits of which they imagined neither."""
@@ -71,6 +80,8 @@ class Settings(StagedSettings):
     """Edits of each generated taxonomy."""
     real_edits: int = 976
     """Edits of TAXI's tables, which have so many."""
+    distilled_edits: int = 60
+    """Edits of each that are fitted into the weights, which takes about a second."""
     steps: int = 800
     """Steps of training."""
 
@@ -114,16 +125,18 @@ def model_settings(
     )
 
 
-def edit_settings(options: Settings, corpus: str, run: Run, seed: int, context: str) -> EditSettings:
-    """Edits in context, and contexts that say nothing of the request."""
-    base = EDIT[EVALUATION]
+def edit_settings(options: Settings, corpus: str, run: Run, seed: int, method: str) -> EditSettings:
+    """Edits in context and contexts that say nothing of the request, or edits that fit what it says."""
+    base, distills = EDIT[EVALUATION], method in DISTILLED
+    editor = "context-distillation" if distills else "in-context"
+    count = options.real_edits if corpus == TABLES else options.edits
     return replace(
         base,
         **stages.settings_of_run(run, seed),
-        editors=("in-context",),
-        cases=CaseConfig(count=options.real_edits if corpus == TABLES else options.edits),
-        configs=base.configs | {"in-context": CONTEXTS[context]},
-        evaluations={EVALUATION: Taxi(controls=True)},
+        editors=(editor,),
+        cases=CaseConfig(count=options.distilled_edits if distills else count),
+        configs=base.configs | {editor: METHODS[method]},
+        evaluations={EVALUATION: Taxi(controls=not distills)},
     )
 
 
@@ -138,7 +151,7 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         for run, seed in list_runs(options, corpus):
             yield from stages.model_stages(*model_settings(options, corpus, run, seed), clock)
             make_settings = partial(edit_settings, options, corpus, run, seed)
-            yield from stages.edit_stages(map(make_settings, CONTEXTS))
+            yield from stages.edit_stages(map(make_settings, METHODS))
 
 
 def record_study(options: Settings) -> Path:
@@ -146,10 +159,10 @@ def record_study(options: Settings) -> Path:
     found: dict[str, dict[str, dict[str, Estimate]]] = {}
     for corpus in list_corpora(options):
         runs = list_runs(options, corpus)
-        for context in CONTEXTS:
-            settings = edit_settings(options, corpus, *runs[0], context)
+        for method in METHODS:
+            settings = edit_settings(options, corpus, *runs[0], method)
             (editor,) = stages.score_edits([run for run, _ in runs], settings)
-            found[f"{corpus}, {context}"] = sentence_estimates(editor)
+            found[f"{corpus}, {method}"] = sentence_estimates(editor)
     every = [run for corpus in list_corpora(options) for run, _ in list_runs(options, corpus)]
     stated = {run.name: read_metrics(run)[-1]["accuracy"] for run in every}
     figures = {
@@ -157,7 +170,9 @@ def record_study(options: Settings) -> Path:
         for setting, rows in found.items()
     }
     pages = {"taxi_contexts.md": stages.show_tables([contexts_table(found)])}
-    return options.record(every[0], pages, ("context", "sentence"), found=figures, stated_facts=stated)
+    return options.record(
+        every[0], pages, ("corpus and method", "sentence"), found=figures, stated_facts=stated
+    )
 
 
 def sentence_estimates(editor: ScoredEditor) -> dict[str, dict[str, Estimate]]:
