@@ -281,9 +281,9 @@ def test_cells_that_rank_as_printed_have_a_correlation_of_1_and_reversed_ones_of
         for sign in (1, -1):
             asked = asked_of([sign * value for value in printed.values()])
             one = seesaw_released.rank_agreement(asked, printed, 0)
-            assert one.rho == one.low == one.high == pytest.approx(sign)
-            assert one.cells == 8
-            assert seesaw_released.rank_agreement(asked, printed, 0, within=True).rho == pytest.approx(sign)
+            assert one.value == one.low == one.high == pytest.approx(sign)
+            assert one.cases == 8
+            assert seesaw_released.rank_agreement(asked, printed, 0, within=True).value == pytest.approx(sign)
 
 
 def test_doses_divide_the_requests():

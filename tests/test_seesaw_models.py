@@ -46,9 +46,11 @@ def test_sums_are_those_of_loops():
 
 def test_a_model_ranks_as_itself_and_is_compared_on_the_same_questions_only():
     one = changes_of(1)
-    assert compare_models(one, one, 0) == pytest.approx((1.0, 1.0, 1.0))
-    rho, low, high = compare_models(one, changes_of(2), 0)
-    assert low <= rho <= high
+    same = compare_models(one, one, 0)
+    assert same.value == same.low == same.high == pytest.approx(1.0)
+    other = compare_models(one, changes_of(2), 0)
+    assert other.low <= other.value <= other.high
+    assert other.cases == same.cases == sum_cells(one)[1].shape[1]
     with pytest.raises(ValueError, match="different questions"):
         compare_models(one, changes_of(1, asked_seed=1), 0)
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from corpus.seeds import generator
 from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
 from experiments.studies import seesaw
+from experiments.studies.agreement import estimate_over_edits
 from experiments.studies.seesaw import FACTORIAL, NAME
 from lm.config import ModelConfig
 from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS, OTHERS, Seesaw, crossing
@@ -44,10 +44,7 @@ MODELS: dict[str, ModelConfig] = {
     "twice as wide": replace(BASE, hidden=2 * BASE.hidden, mlp=2 * BASE.mlp, heads=4, kv_heads=4),
 }
 METRICS = (SUCCESS, CHANGE[NEW_HOLDERS], CHANGE[OLD_HOLDERS], STATED)
-RESAMPLES = 1000
 Pair = tuple[str, str]
-Rho = tuple[float, float, float]
-"""Spearman's correlation, and both ends of its interval."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ def record_study(options: Settings) -> Path:
         for name in options.editors:
             (editor,) = stages.score_edits([run], edit_settings(options, run, name))
             scored.setdefault(model, {})[name] = editor
-    alike: dict[str, dict[str, Rho]] = {}
+    alike: dict[str, dict[str, Estimate]] = {}
     for name, (first, second) in product(options.editors, combinations(MODELS, 2)):
         one, other = (editor_changes(scored[model][name]) for model in (first, second))
         rho = compare_models(one, other, options.seed)
@@ -122,7 +119,9 @@ def record_study(options: Settings) -> Path:
         {"seesaw_models.md": stages.show_tables(tables)},
         ("model", "editor"),
         found=found,
-        rank_correlation={name: {pair: [*rho] for pair, rho in of.items()} for name, of in alike.items()},
+        rank_correlation={
+            name: {pair: estimate_as_list(rho) for pair, rho in of.items()} for name, of in alike.items()
+        },
         stated_facts={m: read_metrics(run_of(options, m))[-1]["accuracy"] for m in MODELS},
     )
 
@@ -147,7 +146,7 @@ def sum_cells(editor: EditorChanges) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack(sums), np.column_stack(answers).astype(float)
 
 
-def compare_models(one: EditorChanges, other: EditorChanges, seed: int) -> Rho:
+def compare_models(one: EditorChanges, other: EditorChanges, seed: int) -> Estimate:
     """Spearman's rho of an editor's cells on two models; its interval is that of edits drawn again.
 
     Raises:
@@ -157,15 +156,13 @@ def compare_models(one: EditorChanges, other: EditorChanges, seed: int) -> Rho:
     (_, answers), (_, other_answers) = cells
     if not np.array_equal(answers, other_answers):
         raise ValueError("two models were asked different questions; make the edits of both again")
-    rng, size = generator(seed, "models"), len(answers)
-    draws = [np.ones(size), *rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)]
-    rhos = []
-    for weights in draws:
-        has_answers = weights @ answers > 0
-        means = [((weights @ sums) / np.maximum(weights @ answers, 1))[has_answers] for sums, _ in cells]
-        rhos.append(spearmanr(*means).statistic)
-    low, high = np.quantile(rhos[1:], [0.025, 0.975])
-    return float(rhos[0]), float(low), float(high)
+
+    def correlate_cells(weights: np.ndarray) -> float:
+        count = weights @ answers
+        means = [(weights @ sums / np.maximum(count, 1))[count > 0] for sums, _ in cells]
+        return spearmanr(*means).statistic
+
+    return estimate_over_edits(correlate_cells, len(answers), answers.shape[1], seed)
 
 
 def compare_printed_models() -> dict[str, list[float]]:
@@ -202,13 +199,10 @@ def editors_table(scored: Mapping[str, Mapping[str, ScoredEditor]]) -> Table:
     return Table("models", "Editors on three models of one world", header, rows, words=2)
 
 
-def agreement_table(alike: Mapping[str, Mapping[str, Rho]]) -> Table:
+def agreement_table(alike: Mapping[str, Mapping[str, Estimate]]) -> Table:
     """How alike the cells of each editor rank on two models."""
     pairs = [*next(iter(alike.values()))]
-    rows: list[list[Cell]] = [
-        [name, *(f"{rho:+.2f} [{low:+.2f}, {high:+.2f}]" for rho, low, high in of.values())]
-        for name, of in alike.items()
-    ]
+    rows: list[list[Cell]] = [[name, *of.values()] for name, of in alike.items()]
     note = "Spearman's rho of D_d over cells of an edited property and a kind of others; edits drawn again."
     return Table("models-ranks", "Do cells rank alike?", ["editor", *pairs], rows, note)
 

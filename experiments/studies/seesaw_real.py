@@ -33,7 +33,6 @@ from experiments.studies.seesaw_dose import (
 from experiments.studies.seesaw_released import (
     NAME,
     PRINTED,
-    Agreement,
     collect_answers,
     rank_agreement,
     read_printed_cells,
@@ -162,10 +161,10 @@ def record_study(options: Settings) -> Path:
         *filter(None, [continent_table(single)]),
         attribution_table(single),
     ]
-    alike: dict[str, dict[str, dict[str, list[float]]]] = {}
+    alike: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for (grouping, name, dose), of in agreements.items():
         alike.setdefault(name, {})[f"{dose} at once"] = alike.get(name, {}).get(f"{dose} at once", {}) | {
-            f"{grouping}, {what}": [*one] for what, one in of.items()
+            f"{grouping}, {what}": estimate_as_list(one) for what, one in of.items()
         }
     return options.record(
         run,
@@ -193,7 +192,7 @@ def measure_groups(editor: EditorChanges, grouping: str, kind: str) -> dict[str,
     return estimate_means(editor.results, {name: (change, mask) for name, mask in enough.items()})
 
 
-def compare_ranks(editor: EditorChanges, grouping: str, seed: int) -> dict[str, Agreement]:
+def compare_ranks(editor: EditorChanges, grouping: str, seed: int) -> dict[str, Estimate]:
     """Spearman's rho of an editor's cells with each printed row, of all cells and of groups in a property."""
     printed = read_printed_cells(TABLES[grouping])
     ours = collect_answers(editor, grouping)
@@ -248,10 +247,10 @@ def stars_table(changes: Mapping[EditorAtDose, EditorChanges]) -> Table:
     return Table("real-stars", "Cells whose confidence falls", header, rows, note, words=2)
 
 
-def agreement_table(agreements: Mapping[tuple[str, str, int], Mapping[str, Agreement]]) -> Table:
+def agreement_table(agreements: Mapping[tuple[str, str, int], Mapping[str, Estimate]]) -> Table:
     """Spearman's rho of each of our editors with each printed row."""
     rows: list[list[Cell]] = [
-        [grouping, name, f"{dose:,}", *map(str, of.values()), next(iter(of.values())).cells]
+        [grouping, name, f"{dose:,}", *of.values(), next(iter(of.values())).cases]
         for (grouping, name, dose), of in agreements.items()
     ]
     pairs = ", ".join(f"{ours} and {who}" for who, ours in PRINTED.items())

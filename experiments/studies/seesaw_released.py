@@ -21,13 +21,13 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from corpus.config import PeopleWorld, WorldConfig
-from corpus.seeds import generator
 from corpus.worlds.people import GENDER
 from corpus.worlds.people.released import REQUESTS
 from experiments import stages
 from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StagedSettings
+from experiments.studies.agreement import estimate_over_edits
 from experiments.studies.seesaw_dose import Dose, dose_stages, is_requested, measure_dose, require_doses
 from testbed.evaluations.seesaw import NEW_HOLDERS, OTHERS, Seesaw
 from testbed.evaluations.seesaw.groups import CellKey, EditorChanges, GroupCell, editor_changes, group_cells
@@ -39,6 +39,7 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.run.world import World, load_world
+from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
@@ -46,7 +47,6 @@ from testbed.settings import CaseConfig, EditSettings
 NAME = "seesaw"
 PRINTED = {"FT": "ft-constrained", "MEND": "mend", "MEMIT": "memit"}
 """Editors of the paper, and what they are called here."""
-RESAMPLES = 2000
 LEAST_CELLS = 3
 """Of fewer no ranks are compared."""
 EditorAtDose = tuple[str, int]
@@ -91,26 +91,6 @@ class CellAnswers(NamedTuple):
     people: dict[CellKey, int]
     sums: dict[CellKey, np.ndarray]
     answers: dict[CellKey, np.ndarray]
-
-
-class Agreement(NamedTuple):
-    """How alike two rankings of the same cells are.
-
-    Attributes:
-        rho: Spearman's.
-        low, high: ends of its 95% interval over edits.
-        cells: how many are compared.
-    """
-
-    rho: float
-    low: float
-    high: float
-    cells: int
-
-    def __str__(self) -> str:
-        if np.isnan(self.rho):
-            return "-"
-        return f"{self.rho:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
 
 def run_study(options: Settings) -> None:
@@ -190,11 +170,11 @@ def record_study(options: Settings) -> Path:
         paper_accuracy_table([scored[name, options.doses[0]] for name in options.editors]),
     ]
     found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
-    alike: dict[str, dict[str, dict[str, list[float]]]] = {}
+    alike: dict[str, dict[str, dict[str, list[float | None]]]] = {}
     for (name, dose), one in by_key.items():
         means = {f"{r}, {group}": estimate_as_list(cell.mean) for (r, group), cell in one.cells.items()}
         found.setdefault(name, {})[f"{dose} at once"] = means
-        rhos = {f"printed {who}": [*rho] for who, rho in agreements[name, dose].items()}
+        rhos = {f"printed {who}": estimate_as_list(rho) for who, rho in agreements[name, dose].items()}
         alike.setdefault(name, {})[f"{dose} at once"] = rhos
     return options.record(
         run,
@@ -234,7 +214,7 @@ def read_printed_cells(number: int = 14) -> dict[str, dict[CellKey, float]]:
 
 def rank_agreement(
     ours: CellAnswers, printed: Mapping[CellKey, float], seed: int, within: bool = False
-) -> Agreement:
+) -> Estimate:
     """Spearman's rho of an editor's cells with printed ones, over the cells that have answers enough.
 
     Its interval is that of edits drawn again, with whoever was asked after them.
@@ -245,7 +225,7 @@ def rank_agreement(
     """
     keys = [key for key in printed if key in ours.cells and ours.cells[key].has_enough_answers]
     if len(keys) < LEAST_CELLS:
-        return Agreement(np.nan, np.nan, np.nan, len(keys))
+        return Estimate(np.nan, np.nan, np.nan, len(keys))
     sums, answers = (np.column_stack([of[key] for key in keys]) for of in (ours.sums, ours.answers))
     of = np.unique([name for name, _ in keys], return_inverse=True)[1]
     counts = np.bincount(of)
@@ -254,12 +234,11 @@ def rank_agreement(
         return cells - (np.bincount(of, cells) / counts)[of] if within else cells
 
     theirs = center_cells(np.array([printed[key] for key in keys]))
-    rng, size = generator(seed, "released cells"), len(sums)
-    draws = rng.multinomial(size, np.full(size, 1 / size), RESAMPLES)
-    rhos = [spearmanr(center_cells(w @ sums / np.maximum(w @ answers, 1)), theirs).statistic for w in draws]
-    low, high = np.quantile(rhos, [0.025, 0.975])
-    rho = spearmanr(center_cells(sums.sum(axis=0) / answers.sum(axis=0)), theirs).statistic
-    return Agreement(float(rho), float(low), float(high), len(keys))
+
+    def correlate_cells(weights: np.ndarray) -> float:
+        return spearmanr(center_cells(weights @ sums / np.maximum(weights @ answers, 1)), theirs).statistic
+
+    return estimate_over_edits(correlate_cells, len(sums), len(keys), seed)
 
 
 def requests_table(world: World) -> Table:
@@ -296,10 +275,10 @@ def cells_table(
     return Table("cells", "Cells of a property and a gender (Table 14)", header, rows, note, words=2)
 
 
-def agreement_table(agreements: Mapping[EditorAtDose, Mapping[str, Agreement]]) -> Table:
+def agreement_table(agreements: Mapping[EditorAtDose, Mapping[str, Estimate]]) -> Table:
     """Spearman's rho of each of our editors with each printed row."""
     rows: list[list[Cell]] = [
-        [name, f"{dose:,}", *map(str, of.values()), next(iter(of.values())).cells]
+        [name, f"{dose:,}", *of.values(), next(iter(of.values())).cases]
         for (name, dose), of in agreements.items()
     ]
     pairs = ", ".join(f"{ours} and {who}" for who, ours in PRINTED.items())
