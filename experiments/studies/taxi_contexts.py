@@ -96,6 +96,11 @@ def list_corpora(options: Settings) -> list[str]:
     return [WHOLE, *[TABLES] * bool(options.path), *(name for name in CORPORA if name != WHOLE)]
 
 
+def list_methods(corpus: str) -> list[str]:
+    """Contexts that are read; where they bind, they are distilled, too."""
+    return [*CONTEXTS, *(DISTILLED if corpus in (WHOLE, TABLES) else ())]
+
+
 def list_runs(options: Settings, corpus: str) -> list[tuple[Run, int]]:
     """The run and the seed of each model of a corpus."""
     seeds = options.seeds if corpus in (WHOLE, TABLES) else options.other_seeds
@@ -151,7 +156,7 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         for run, seed in list_runs(options, corpus):
             yield from stages.model_stages(*model_settings(options, corpus, run, seed), clock)
             make_settings = partial(edit_settings, options, corpus, run, seed)
-            yield from stages.edit_stages(map(make_settings, METHODS))
+            yield from stages.edit_stages(map(make_settings, list_methods(corpus)))
 
 
 def record_study(options: Settings) -> Path:
@@ -159,7 +164,7 @@ def record_study(options: Settings) -> Path:
     found: dict[str, dict[str, dict[str, Estimate]]] = {}
     for corpus in list_corpora(options):
         runs = list_runs(options, corpus)
-        for method in METHODS:
+        for method in list_methods(corpus):
             settings = edit_settings(options, corpus, *runs[0], method)
             (editor,) = stages.score_edits([run for run, _ in runs], settings)
             found[f"{corpus}, {method}"] = sentence_estimates(editor)
