@@ -182,10 +182,9 @@ def record_study(options: Settings) -> Path:
 
 def sentence_estimates(editor: ScoredEditor) -> dict[str, dict[str, Estimate]]:
     """By sentence that is read, what is measured: the edit, some parts of the edits, the controls."""
-    parts = [part for part in PARTS if HELD_OUT in editor.summary and part in editor.summary]
-    readers = {"the edit": ("all", editor.name)} | {
-        f"the edit, {part}": (part, editor.name) for part in parts
-    }
+    is_apart = editor.summary[HELD_OUT][editor.name][SUCCESS].cases
+    readers = {"the edit": ("all", editor.name)}
+    readers |= {f"the edit, {part}": (part, editor.name) for part in PARTS if is_apart}
     readers |= {control.rpartition(", told ")[2]: ("all", control) for control in editor.control_readers}
     return {
         sentence: {metric: editor.summary[part][reader][metric] for metric in METRICS}
