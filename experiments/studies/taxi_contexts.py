@@ -73,9 +73,11 @@ class Settings(StagedSettings):
     path: str = ""
     """Folder of TAXI's data; without it, generated taxonomies only."""
     seeds: int = 3
-    """Taxonomies, of seeds 1, 2, ..., from which models read the binding corpus, and models of the tables."""
+    """Taxonomies, of seeds 1, 2, ..., from which models read the binding corpus."""
     other_seeds: int = 1
     """Taxonomies from which they read the corpora that lack something."""
+    table_seeds: int = 3
+    """Models that read TAXI's tables."""
     edits: int = 120
     """Edits of each generated taxonomy."""
     real_edits: int = 976
@@ -87,8 +89,8 @@ class Settings(StagedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.other_seeds <= self.seeds:
-            raise ValueError(f"other-seeds must be 1 to {self.seeds}, the number of seeds")
+        if min(self.seeds, self.other_seeds, self.table_seeds) < 1:
+            raise ValueError("seeds, other-seeds and table-seeds must be at least 1")
 
 
 def list_corpora(options: Settings) -> list[str]:
@@ -103,9 +105,9 @@ def list_methods(corpus: str) -> list[str]:
 
 def list_runs(options: Settings, corpus: str) -> list[tuple[Run, int]]:
     """The run and the seed of each model of a corpus."""
-    seeds = options.seeds if corpus in (WHOLE, TABLES) else options.other_seeds
+    seeds = {WHOLE: options.seeds, TABLES: options.table_seeds}
     name = "tables" if corpus == TABLES else corpus.replace(" ", "-")
-    return stages.runs_of_worlds(options.runs, f"{NAME}-{name}", seeds)
+    return stages.runs_of_worlds(options.runs, f"{NAME}-{name}", seeds.get(corpus, options.other_seeds))
 
 
 def model_settings(
