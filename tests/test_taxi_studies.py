@@ -77,5 +77,3 @@ def test_contexts_are_read_in_as_many_taxonomies_as_are_asked_for():
         made, _ = taxi_contexts.model_settings(options, corpus, *runs[corpus][0])
         assert (made.world.path == "somewhere") == (corpus == taxi_contexts.TABLES)
         assert made.documents == taxi_contexts.CORPORA.get(corpus, taxi_contexts.DOCUMENTS)
-    with pytest.raises(ValueError, match="at least 1"):
-        taxi_contexts.Settings(other_seeds=0)

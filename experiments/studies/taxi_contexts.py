@@ -87,11 +87,6 @@ class Settings(StagedSettings):
     steps: int = 800
     """Steps of training."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.seeds, self.other_seeds, self.table_seeds) < 1:
-            raise ValueError("seeds, other-seeds and table-seeds must be at least 1")
-
 
 def list_corpora(options: Settings) -> list[str]:
     """The corpora, TAXI's tables first of all others where they are given."""
