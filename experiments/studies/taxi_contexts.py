@@ -61,8 +61,8 @@ DISTILLED = {
 """What the model says after "imagine" is fitted into its weights, and where it is stored."""
 METHODS: Mapping[str, InContextConfig | DistillationConfig] = {**CONTEXTS, **DISTILLED}
 HELD_OUT = "held out both"
-PARTS = ("seen both", HELD_OUT)
-"""Edits whose subject and object documents imagined, and edits of which they imagined neither."""
+PARTS = ("seen both", "held-out subject", "held-out object", HELD_OUT)
+"""Edits whose subject and object documents imagined, and edits of which they never imagined one or both."""
 METRICS = (SUCCESS, CONSISTENCY, reverse_name(SUCCESS), OTHERS_RIGHT)
 
 
