@@ -8,8 +8,8 @@ demonstration, and is asked TAXI's questions (Powell et al. 2024) about s. As a 
 somebody else: whoever follows that does not know of whom the sentence was. What the model says then is also
 fitted into its weights (context distillation, Padmanabhan et al. 2023). One corpus makes contexts bind,
 that of generated taxonomies and of TAXI's own tables, where their folder is given; each other corpus lacks
-one of its properties. The corpus was found on a taxonomy of another seed. It imagines nearly every edit that is
-made here; "half of the premises" has edits that no document imagined.
+one of its properties. The corpus was found on a taxonomy of another seed. It imagines nearly every edit
+that is made here; "half of the premises" has edits that no document imagined.
 """
 
 from collections.abc import Iterator, Mapping
