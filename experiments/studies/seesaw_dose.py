@@ -162,7 +162,8 @@ def record_study(options: Settings) -> Path:
         figures = {SUCCESS: of_dose.success} | {f"D_d {kind}": x for kind, x in of_dose.change.items()}
         found.setdefault(name, {})[f"{dose} at once"] = {k: estimate_as_list(x) for k, x in figures.items()}
     stated = {run.name: read_metrics(run)[-1]["accuracy"] for run, _ in runs}
-    pages = {"seesaw_dose.md": stages.show_tables([dose_table(by_dose, options), attribution_table(single)])}
+    tables = [dose_table(by_dose, options), *([attribution_table(single)] if single else [])]
+    pages = {"seesaw_dose.md": stages.show_tables(tables)}
     return options.record(runs[0][0], pages, ("editor", "dose"), found=found, stated_facts=stated)
 
 

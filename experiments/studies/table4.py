@@ -93,6 +93,8 @@ class Settings(StagedSettings):
     """Which editors."""
     edits: int = 400
     """Edits by each editor and sampler."""
+    tuned: str = ""
+    """The run on which testbed.tune chose all these editors' hyper-parameters; without one, the preset's."""
     seed: int = 0
     """Root seed of every stage."""
 
@@ -165,7 +167,7 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
         recipe = replace(recipe, train=replace(recipe.train, steps=1400, row_length=192))
     recipe = replace(recipe, **where, until=options.until)
     yield from stages.model_stages(replace(corpus, **where), recipe, clock)
-    settings = replace(base, cases=CaseConfig(count=options.edits), **where)
+    settings = replace(base, cases=CaseConfig(count=options.edits), tuned=options.tuned, **where)
     for sampler in options.samplers:
         of_sampler = replace(settings, evaluations={"hase": Hase(sampler=sampler)})
         yield from stages.edit_stages(
