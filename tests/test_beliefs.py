@@ -3,7 +3,6 @@
 from collections import Counter
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,9 +16,7 @@ from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import BeliefConfig, beliefs
 from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.revision import next_log_probabilities
-from lm.prompts import left_pad
-from lm.scoring import candidate_tree, object_log_probabilities, tree_size
-from tests.toys import random_model, spelt_world
+from tests.toys import random_model
 
 FEW = BeliefConfig(samples=1024, top=16)
 
@@ -107,26 +104,6 @@ def test_what_was_read_is_said_more_readily(toy, read):
             has += read.mention_probability[known, s].tolist()
             lacks += read.mention_probability[~known, s].tolist()
     assert np.median(has) > 3 * np.median(lacks)
-
-
-def test_names_of_several_tokens(world):
-    """Names are told apart by their endings, as everywhere else, where one may begin another."""
-    words = spelt_world(world)
-    model = random_model(words.tokenizer.vocabulary)
-    subjects = [words.tokenizer.entity(int(s)) for s in words.graph.subjects[:3]]
-    prompts = left_pad([np.append(BOS, s) for s in subjects], 1 + max(map(len, subjects)))
-    objects = [tuple(words.tokenizer.entity(int(o)).tolist()) for o in words.graph.objects[:9]]
-    objects = sorted({*objects, objects[0][:1]})
-    scores = beliefs._score_names(model, prompts, objects)
-    rows = [np.array(o) for o in objects]
-    tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
-    lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
-    wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read_prompts(p), c))(
-        prompts, lines
-    )
-    single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
-    np.testing.assert_allclose(scores[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
-    np.testing.assert_allclose(scores[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
 
 
 def test_a_model_that_knows_nothing_is_refused(world):

@@ -10,7 +10,6 @@ from functools import partial
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from corpus.errors import InputError
@@ -20,17 +19,10 @@ from lm.editors.asking import relations_of, side_by_side
 from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
 from lm.language_model import LanguageModel
+from lm.name_search import name_probabilities, name_tree, want_names, widest_level
 from lm.prompts import left_pad
-from lm.scoring import (
-    CandidateTree,
-    candidate_tree,
-    next_token_probabilities,
-    object_log_probabilities,
-    tree_size,
-)
 
 ROWS_AT_ONCE = 512
-LOGITS_AT_ONCE = 2**26
 TRIES = 2
 """Objects that are sampled for each subject and relation, besides the most probable one."""
 
@@ -78,10 +70,10 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
             "in its samples the model states no fact twice, so there are no beliefs to read; train it longer"
         )
     subject_rows = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
-    relation_probability = _score_names(model, subject_rows, relations, with_ending=False)
+    relation_probability = _score_names(model, subject_rows, relations)
     start = np.array([[BOS]], np.int32)
     parts = [subjects[i : i + ROWS_AT_ONCE] for i in range(0, len(subjects), ROWS_AT_ONCE)]
-    opening = np.concatenate([_score_names(model, start, part, with_ending=False)[0] for part in parts])
+    opening = np.concatenate([_score_names(model, start, part)[0] for part in parts])
     real = are_spoken_of(opening * relation_probability.sum(axis=1))
     subject_rows, relation_probability = subject_rows[real], relation_probability[real]
     prompts = [np.asarray(side_by_side(subject_rows, name[None])) for name in relations_of(vocabulary)]
@@ -100,15 +92,21 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     for row, name in zip(table, object_names, strict=True):
         row[: len(name) + 1] = [*name, SEP]
     place = {name: i for i, name in enumerate(object_names)}
+    tree, count = name_tree(object_names), min(config.top, len(object_names))
 
     shape = (len(relations), len(subject_rows), config.top)
     top, p = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
     for r, prompt_rows in enumerate(prompts):
-        probability = _score_names(model, prompt_rows, relation_names[r])
-        best = np.argsort(-probability, axis=1, kind="stable")[:, : config.top]
-        places = np.array([place[name] for name in relation_names[r]], int)
-        top[r, :, : best.shape[1]] = places[best]
-        p[r, :, : best.shape[1]] = np.take_along_axis(probability, best, axis=1)
+        is_named = np.zeros(len(object_names), bool)
+        is_named[[place[name] for name in relation_names[r]]] = True
+        of_relation = want_names(tree, is_named)
+        found = [
+            jax.lax.top_k(name_probabilities(model, piece, of_relation, len(object_names), config.top), count)
+            for piece in _split_rows(prompt_rows)
+        ]
+        p[r, :, :count], top[r, :, :count] = (
+            np.concatenate(parts)[: len(prompt_rows)] for parts in zip(*found, strict=True)
+        )
     return Beliefs(
         subject_rows,
         table,
@@ -190,55 +188,11 @@ def _continue(model: LanguageModel, prompts: jax.Array, longest: int, key: jax.A
     return generate(model, model.read_prompts(prompts), longest, key)
 
 
-def _score_names(
-    model: LanguageModel, prompts: np.ndarray, names: list[Name], with_ending: bool = True
-) -> np.ndarray:
-    """float32[B, names]: probability of each name after each prompt, with its ending or without.
-
-    A name of one token with which no other begins needs no reading: what follows the prompt says it all.
-    """
-    begun = Counter(name[0] for name in names)
-    short = np.array([len(name) == 1 and begun[name[0]] == 1 for name in names], bool)
-    probability = np.empty((len(prompts), len(names)), np.float32)
-    for which, ask in ((short, _score_single_tokens), (~short, _score_spellings)):
-        rows = [np.array(names[i], np.int32) for i in np.flatnonzero(which)]
-        if rows:
-            parts = [ask(model, piece, rows, with_ending) for piece in _split_rows(prompts)]
-            probability[:, which] = np.concatenate(parts)[: len(prompts)]
-    return probability
-
-
-def _score_single_tokens(
-    model: LanguageModel,
-    prompts: np.ndarray,
-    rows: list[np.ndarray],
-    with_ending: bool,  # noqa: ARG001
-) -> jax.Array:
-    return _next_probabilities(model, prompts, np.concatenate(rows))
-
-
-@jax.jit
-def _next_probabilities(model: LanguageModel, prompts: jax.Array, tokens: jax.Array) -> jax.Array:
-    return next_token_probabilities(model, model.read_prompts(prompts), tokens)
-
-
-def _score_spellings(
-    model: LanguageModel, prompts: np.ndarray, rows: list[np.ndarray], with_ending: bool
-) -> jax.Array:
-    return _spelling_probabilities(
-        model, prompts, candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows))), with_ending
-    )
-
-
-@partial(jax.jit, static_argnames="with_ending")
-def _spelling_probabilities(
-    model: LanguageModel, prompts: jax.Array, tree: CandidateTree, with_ending: bool
-) -> jax.Array:
-    candidates = jax.tree.map(lambda x: jnp.asarray(x)[None], tree)
-
-    def score_prompt(prompt: jax.Array) -> jax.Array:
-        scored = object_log_probabilities(model, model.read_prompts(prompt[None]), candidates)
-        return jnp.exp(scored[0 if with_ending else 1][0])
-
-    at_once = max(1, LOGITS_AT_ONCE // (model.vocabulary * candidates.tree.tokens.shape[1]))
-    return jax.lax.map(score_prompt, prompts, batch_size=min(at_once, len(prompts)))
+def _score_names(model: LanguageModel, prompts: np.ndarray, names: list[Name]) -> np.ndarray:
+    """float32[B, names]: probability of each name after each prompt, whatever follows it."""
+    tree = name_tree(names)
+    parts = [
+        name_probabilities(model, piece, tree, len(names), widest_level(tree), with_ending=False)
+        for piece in _split_rows(prompts)
+    ]
+    return np.concatenate(parts)[: len(prompts)]
