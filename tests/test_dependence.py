@@ -16,6 +16,7 @@ from lm.editors.self_bayes.dependence import (
     SHARES,
     average_worlds,
     find_dependence,
+    normalise,
     reading_probability,
     seldom_share,
     share_of_doubt,
@@ -191,10 +192,37 @@ def test_share_of_doubt_is_that_of_pairs(seed):
             own.append(1 - belief[i] @ belief[i])
             row.append(np.mean([1 - belief[i] @ belief[j] for j in peers]))
     wanted = np.mean(own) / np.mean(row) if row else dependence.OWN_DOUBT
-    assert share_of_doubt(rows, belief) == pytest.approx(wanted)
-    assert share_of_doubt(rows, np.repeat(belief[:1], 12, axis=0)) == pytest.approx(1 if row else 0.7)
-    sure = np.eye(5)[rng.integers(0, 5, 12)]
+    assert share_of_doubt(rows, ordered(belief)) == pytest.approx(wanted)
+    alike = ordered(np.repeat(belief[:1], 12, axis=0))
+    assert share_of_doubt(rows, alike) == pytest.approx(1 if row else 0.7)
+    sure = ordered(np.eye(5)[rng.integers(0, 5, 12)])
     assert share_of_doubt(rows, sure) in (0, dependence.OWN_DOUBT)
+
+
+def ordered(belief):
+    """Distributions over all objects as the most probable ones first, those without probability dropped."""
+    order = np.argsort(-belief, axis=1)
+    return normalise(order, np.take_along_axis(belief, order, axis=1))._replace(size=belief.shape[1])
+
+
+@given(st.integers(0, 10**6))
+def test_likeness_of_what_is_left_is_that_of_whole_distributions(seed):
+    """Against a loop over subjects and all objects."""
+    rng = np.random.default_rng(seed)
+    rows = np.unique(rng.integers(0, 4, 12), return_inverse=True)[1]
+    belief = rng.dirichlet(np.full(6, 0.3), 12)
+    nats = []
+    for i in range(12):
+        others = [j for j in range(12) if j != i]
+        everybody = (belief[others].sum(axis=0) + 1 / 6) / 12
+        row = [j for j in others if rows[j] == rows[i]]
+        left = np.arange(6) != belief[i].argmax()
+        own = belief[i][left] / belief[i][left].sum()
+        for p in (belief[row].sum(axis=0) + everybody, everybody):
+            nats.append(own @ np.log(p[left] / p[left].sum()))
+    peers, everybody = np.reshape(nats, (12, 2)).mean(axis=0)
+    wanted = peers - max(everybody, -np.log(5))
+    assert dependence._rest_likeness(rows, ordered(belief)) == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))

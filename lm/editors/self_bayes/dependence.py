@@ -86,6 +86,37 @@ class Dependence(NamedTuple):
         return self.depends + self.depends.T
 
 
+class SomeBeliefs(NamedTuple):
+    """The C most probable objects of n subjects, the most probable one first.
+
+    Attributes:
+        objects: int[n, C], from 0; of no meaning where the probability is 0.
+        p: float64[n, C], sums to 1.
+        size: how many objects any of the subjects may have.
+    """
+
+    objects: np.ndarray
+    p: np.ndarray
+    size: int
+
+    def sum_in_rows(self, rows: np.ndarray) -> np.ndarray:
+        """float64[n, C]: the probability that all subjects of a row, int[n], together give each object."""
+        cells, place = np.unique(rows[:, None] * self.size + self.objects, return_inverse=True)
+        return np.bincount(place.ravel(), self.p.ravel(), len(cells))[place].reshape(self.p.shape)
+
+
+def normalise(top: np.ndarray, p: np.ndarray) -> SomeBeliefs:
+    """Beliefs that sum to 1, with their objects numbered.
+
+    Args:
+        top: int[n, C], objects, the most probable one first.
+        p: float[n, C], their probability.
+    """
+    named, place = np.unique(np.where(p > 0, top, top[:, :1]), return_inverse=True)
+    total = np.maximum(p.sum(axis=1, keepdims=True, dtype=np.float64), _LEAST)
+    return SomeBeliefs(place.reshape(top.shape), p / total, len(named))
+
+
 def reading_probability(mention_probability: Array, seldom: float | jax.Array) -> tuple[Array, Array]:
     """How often the model has read each fact, and whether it has at all, by how readily it says it.
 
@@ -128,22 +159,24 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     for down in range(relations):
         if is_known[down].sum() < FEWEST:
             continue
-        belief, place = _dense_beliefs(beliefs, down, is_known[down])
+        known = normalise(beliefs.top[down, is_known[down]], beliefs.p[down, is_known[down]])
+        modes_down = known.objects[:, 0]
+        size = len(np.unique(modes_down))
         for up in range(relations):
             has_both = is_known[up] & is_known[down]
             if up == down or has_both.sum() < FEWEST:
                 continue
             rows = np.unique(modes[up][has_both], return_inverse=True)[1]
             in_both = has_both[is_known[down]]
-            size = len(np.unique(place))
-            evidence = _log_evidence(rows, place[in_both], size)
+            evidence = _log_evidence(rows, modes_down[in_both], size)
             kappa[up, down] = MASSES[evidence.argmax()]
-            no_rows_evidence = _log_evidence(0 * rows, place[in_both], size)
+            no_rows_evidence = _log_evidence(0 * rows, modes_down[in_both], size)
             gain[up, down] = logsumexp(evidence) - logsumexp(no_rows_evidence)
-            rest[up, down] = _rest_likeness(rows, belief[in_both])
+            belief = SomeBeliefs(known.objects[in_both], known.p[in_both], known.size)
+            rest[up, down] = _rest_likeness(rows, belief)
             several[up, down] = (np.bincount(rows) > 1).sum()
             share[up, down] = several[up, down] / len(rows)
-            doubt[up, down] = share_of_doubt(rows, belief[in_both]) - OWN_DOUBT
+            doubt[up, down] = share_of_doubt(rows, belief) - OWN_DOUBT
     rest_nats = several * np.nan_to_num(rest)
     # Whether a relation depends on nothing is found without the doubt, and tells where the doubt counts.
     without = average_worlds(gain, share, rest_nats, config.given)
@@ -199,23 +232,21 @@ def average_worlds(
     return Forests(parent, (likely * depends).sum(axis=0), np.where(total > LIKELY, persists, 1.0))
 
 
-def share_of_doubt(rows: np.ndarray, belief: np.ndarray) -> float:
+def share_of_doubt(rows: np.ndarray, belief: SomeBeliefs) -> float:
     """How unsure each is, of how unlike those in a row are: 1 if all draw from it, 0 if each is sure.
 
     Both are probabilities that two draws differ: of one belief, or of a belief and another's in its row.
 
     Args:
         rows: int[n], from 0 without gaps.
-        belief: float64[n, m], distributions.
+        belief: of n subjects.
 
     Returns:
         OWN_DOUBT, which says nothing, where nobody shares a row or all who do are sure of the same.
     """
-    sums = np.zeros((rows.max() + 1, belief.shape[1]))
-    np.add.at(sums, rows, belief)
     others = np.bincount(rows)[rows] - 1
-    peers = (sums[rows] - belief) / np.maximum(others, 1)[:, None]
-    own, row = (float((1 - (belief * x).sum(axis=1))[others > 0].sum()) for x in (belief, peers))
+    peers = (belief.sum_in_rows(rows) - belief.p) / np.maximum(others, 1)[:, None]
+    own, row = (float((1 - (belief.p * x).sum(axis=1))[others > 0].sum()) for x in (belief.p, peers))
     return own / row if row > _LEAST else OWN_DOUBT
 
 
@@ -236,15 +267,6 @@ def _log_weights(
     return np.where(np.isnan(weight), -np.inf, weight), expit(as_facts - as_draws)
 
 
-def _dense_beliefs(beliefs: Beliefs, relation: int, is_known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distributions of n known subjects over m objects, float64[n, m]; the most probable one, int[n]."""
-    top, p = beliefs.top[relation, is_known], beliefs.p[relation, is_known]
-    objects, place = np.unique(top[p > 0], return_inverse=True)
-    dense = np.zeros((len(top), len(objects)))
-    dense[np.nonzero(p > 0)[0], place] = p[p > 0]
-    return dense / np.maximum(dense.sum(axis=1, keepdims=True), _LEAST), dense.argmax(axis=1)
-
-
 def _log_evidence(rows: np.ndarray, objects: np.ndarray, size: int) -> np.ndarray:
     """float64[MASSES]: log-probability of what was drawn from rows that are Dirichlet over `size` objects."""
     cells = np.unique(rows.astype(np.int64) * (int(objects.max()) + 1) + objects, return_counts=True)[1]
@@ -262,25 +284,25 @@ def _rest_likeness(rows: np.ndarray, belief: np.ndarray) -> float:
 
     Args:
         rows: int[n], from 0 without gaps.
-        belief: float64[n, m], distributions.
+        belief: of n subjects.
     """
-    n, size = belief.shape
+    n, size = len(rows), belief.size
     if size < 3:
         return 0.0
-    sums = np.zeros((rows.max() + 1, size))
-    np.add.at(sums, rows, belief)
-    everybody = (belief.sum(axis=0) - belief + 1 / size) / n
-    peers = (sums[rows] - belief + everybody) / np.bincount(rows)[rows, None]
-    mode = belief.argmax(axis=1)
+    p, own = belief.p, belief.p.sum(axis=1)
+    count = np.bincount(rows)[rows]
+    everybody = (belief.sum_in_rows(0 * rows) - p + 1 / size) / n
+    all_everybody = (own.sum() - own + 1) / n
+    peers = (belief.sum_in_rows(rows) - p + everybody) / count[:, None]
+    all_peers = (np.bincount(rows, weights=own)[rows] - own + all_everybody) / count
 
-    def without_mode(p: np.ndarray) -> np.ndarray:
-        p = p.copy()
-        p[np.arange(n), mode] = 0
-        return p / np.maximum(p.sum(axis=1, keepdims=True), _LEAST)
+    def without_mode(p: np.ndarray, total: np.ndarray) -> np.ndarray:
+        return p[:, 1:] / np.maximum(total - p[:, 0], _LEAST)[:, None]
 
-    rest_belief = without_mode(belief)
+    rest_belief = without_mode(p, own)
 
-    def mean_likeness(p: np.ndarray) -> float:
-        return float((rest_belief * np.log(np.maximum(without_mode(p), _LEAST))).sum(axis=1).mean())
+    def mean_likeness(p: np.ndarray, total: np.ndarray) -> float:
+        return float((rest_belief * np.log(np.maximum(without_mode(p, total), _LEAST))).sum(axis=1).mean())
 
-    return mean_likeness(peers) - max(mean_likeness(everybody), -np.log(size - 1))
+    likeness = mean_likeness(everybody, all_everybody)
+    return mean_likeness(peers, all_peers) - max(likeness, -np.log(size - 1))
