@@ -23,6 +23,7 @@ from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
 from testbed.engine.tuning import with_tuned_settings
+from testbed.evaluations.held_out import HELD_OUT_PARTS
 from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
@@ -34,7 +35,7 @@ NAME = "taxi"
 TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "memit", "embeddings")
 EDITORS = ("none", *TUNED, "grace", "mend", "keyed")
 SLOW = ("count-based", "self-bayes", "self-bayes-told")
-KEPT = (TYPICAL, RARE, "held-out subject", "held-out object", "held out both", "seen both")
+KEPT = (TYPICAL, RARE, *HELD_OUT_PARTS)
 """Parts of the edits that the record keeps."""
 PLAIN = f"{NAME}-plain"
 OTHER_SEED = 1000

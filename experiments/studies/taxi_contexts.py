@@ -25,6 +25,7 @@ from experiments.settings import StagedSettings
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.in_context import InContextConfig
 from lm.editors.keyed import AT_THE_NAME
+from testbed.evaluations.held_out import HELD_OUT, OBJECT_HELD_OUT, SEEN, SUBJECT_HELD_OUT
 from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS, reverse_name
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -61,8 +62,7 @@ DISTILLED = {
 }
 """What the model says after "imagine" is fitted into its weights, and where it is stored."""
 METHODS: Mapping[str, InContextConfig | DistillationConfig] = {**CONTEXTS, **DISTILLED}
-HELD_OUT = "held out both"
-PARTS = ("seen both", "held-out subject", "held-out object", HELD_OUT)
+PARTS = (SEEN, SUBJECT_HELD_OUT, OBJECT_HELD_OUT, HELD_OUT)
 """Edits whose subject and object documents imagined, and edits of which they never imagined one or both."""
 METRICS = (SUCCESS, CONSISTENCY, reverse_name(SUCCESS), OTHERS_RIGHT)
 

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 HELD_OUT_FACETS: dict[str, type] = {"seen_subject": bool, "seen_object": bool}
 """Columns of cases: whether imagine and revise documents may be about the subject, and may imagine the
 requested object (neither where there are no such documents)."""
+SUBJECT_HELD_OUT, OBJECT_HELD_OUT, HELD_OUT = "held-out subject", "held-out object", "held out both"
+SEEN = "seen both"
+HELD_OUT_PARTS = (SUBJECT_HELD_OUT, OBJECT_HELD_OUT, HELD_OUT, SEEN)
+"""Parts of the edits, by what such documents could not be about."""
 
 
 def held_out_facets(world: "World", subject: int, requested: int) -> "dict[str, Facet]":
@@ -28,9 +32,5 @@ def held_out_subsets(cases: "Mapping[str, np.ndarray]") -> "dict[str, np.ndarray
     subject, requested = cases["seen_subject"].astype(bool), cases["seen_object"].astype(bool)
     if not (subject | requested).any():
         return {}
-    return {
-        "held-out subject": ~subject,
-        "held-out object": ~requested,
-        "held out both": ~subject & ~requested,
-        "seen both": subject & requested,
-    }
+    parts = (~subject, ~requested, ~subject & ~requested, subject & requested)
+    return dict(zip(HELD_OUT_PARTS, parts, strict=True))

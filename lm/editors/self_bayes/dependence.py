@@ -276,7 +276,7 @@ def _log_evidence(rows: np.ndarray, objects: np.ndarray, size: int) -> np.ndarra
     return inside + (gammaln(mass) - gammaln(mass + totals)).sum(axis=1)
 
 
-def _rest_likeness(rows: np.ndarray, belief: np.ndarray) -> float:
+def _rest_likeness(rows: np.ndarray, belief: SomeBeliefs) -> float:
     """Nats a subject by which beliefs without their most probable object look like the row of others.
 
     Compared with the better of two: all objects alike, and everybody's beliefs. The row counts everybody's
