@@ -78,6 +78,19 @@ def chart_harm() -> Chart:
     return Chart("Editors update little, or harm others, or reason first", "share", rows)
 
 
+def chart_paper() -> Chart:
+    """What editors update, and what is left of others' facts, in the paper's model of 83M parameters."""
+    names = [f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")]
+    found = {labels: one for name in names for labels, one in read_estimates(name).items()}
+    editors = ("lora-down", "rome", "full", "embeddings", "count-based", "keyed")
+    series = {"dependent facts updated": FOLLOWS, "others' facts kept": KEPT}
+    rows = {
+        name: {words: found[name, "all", name, figure] for words, figure in series.items()}
+        for name in editors
+    }
+    return Chart("83 million parameters, 100,000 facts: one editor updates and harms nobody", "share", rows)
+
+
 def chart_support() -> Chart:
     """Dependent facts updated, by how many subjects have the new object, over ten worlds."""
     found = read_demo_worlds()
@@ -160,6 +173,7 @@ def chart_structures() -> Chart:
 
 CHARTS: dict[str, Callable[[], Chart]] = {
     "harm": chart_harm,
+    "paper": chart_paper,
     "support": chart_support,
     "structures": chart_structures,
     "size": chart_size,
