@@ -224,19 +224,23 @@ SMALL_MODELS = default_configurations(small=True)
 """What the papers' choices become for models of two layers, a hundred times smaller."""
 
 _BOLDER: dict[str, Any] = {"depth": 0.1, "rate": 1.0, "farthest": 16.0, "contexts": 2}
+_GENTLER = FitConfig(learning_rate=1e-3)
 _TWELVE: dict[str, dict[str, Any]] = {
     "lora-down": {"learning_rate": 3e-4},
     "embeddings": {"learning_rate": 0.01},
     "rome": _BOLDER | {"token": "last", "farthest": 36.0},
     "memit": _BOLDER,
-    "self-bayes": {"fit": FitConfig(learning_rate=1e-3)},
+    "self-bayes": {"fit": _GENTLER},
+    "count-based": {"fit": _GENTLER},
+    "oracle": {"fit": _GENTLER},
 }
 _LARGE = default_configurations()
 TWELVE_LAYERS = _LARGE | {name: replace(_LARGE[name], **at) for name, at in _TWELVE.items()}
 """What editors take at twelve layers of width 512. With the papers' choices `lora-down` said no request,
 rome and memit a tenth. What `lora-down`, `embeddings` and `rome` take was chosen by testbed.tune on a model
 of 10,000 facts, in six trials of 24 requests, where `lora-all` has the paper's rate; what `memit` takes, on a
-model of 130 steps, by six requests; what `self-bayes` takes, by experiments.fit_rate at width 128."""
+model of 130 steps, by six requests; what is fitted to answers that were worked out beforehand takes, by
+experiments.fit_rate at width 128."""
 
 EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),
