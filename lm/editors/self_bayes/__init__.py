@@ -18,7 +18,7 @@ class BeliefConfig:
     subjects: int = 4096
     """Most subjects to read beliefs about: those mentioned most often."""
     top: int = 64
-    """Objects to keep of each belief."""
+    """Objects to keep of each belief; so many beginnings of their names are read on."""
     longest: int = 24
     """Most tokens of a sampled sentence."""
     seed: int = 0
