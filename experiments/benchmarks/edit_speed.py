@@ -13,15 +13,13 @@ apart, and counted: one program serves a whole sweep.
 
 Takes a minute at `tiny` and eight at `paper` on 2 cores, and writes
 experiments/records/<date>-edit-speed. The aims were 8 times as many edits a second at `paper` and
-30 at `tiny`, scores 5 times as fast, and all probes of a case for half an edit. Measured on 2 cores: 96 times
-at `tiny`, where scores are 3.2 times as fast and probes cost 1.4 edits; 7.9 times at `paper`, where scores
-are 3.5 times as fast and probes cost 1.0 edits. What bounds them is arithmetic:
+30 at `tiny`, scores 5 times as fast, and all probes of a case for half an edit. What was
+measured stands in docs/speed.md. What bounds it is arithmetic:
 
-- Our edits run at .66 (`tiny`) and .84 (`paper`) of the speed of one large product (the first layer's
-  constant part being counted though it is computed once). Requests are padded to one of three widths.
-- The texts of a case are 297 tokens in the mean at `paper`, read as four trees of 128, which the largest case
-  needs. Scores by the loop are those of one case; ours cost the same for every case.
-- At `tiny` they are 170 tokens in the mean, read as two trees; an edit learns from 4 tokens 40 times.
+- The first layer's constant part is counted though it is computed once. Requests are padded to one of three
+  widths.
+- The texts of every case are read as so many trees of 128 tokens as the largest case needs. Scores by the
+  loop are those of one case; ours cost the same for every case.
 """
 
 import os
