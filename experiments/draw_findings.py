@@ -7,7 +7,7 @@ Writes docs/findings/*.svg in seconds. A picture is a chart of dots with 95% int
 that is compared, a colour for each series. Its title says what to see.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -48,10 +48,11 @@ class Chart(NamedTuple):
     rows: Rows
 
 
-def read_estimates(record: str) -> dict[tuple[str, ...], Estimate]:
-    """The estimates of a study's own table, by labels and figure; worlds apart are left out."""
+def read_estimates(*records: str) -> dict[tuple[str, ...], Estimate]:
+    """The estimates of studies' own tables, by labels and figure; worlds apart are left out."""
     return {
         (*one.labels, one.figure): Estimate(one.value, one.low, one.high, one.cases or 0)
+        for record in records
         for one in read_figures(RECORDS / record / FIGURES)
         if one.table == "found" and one.over is None
         if one.value is not None and one.low is not None and one.high is not None
@@ -66,28 +67,27 @@ def read_demo_worlds() -> dict[tuple[str, ...], Estimate]:
     return renamed | read_estimates("2026-11-25-demo-worlds-3")
 
 
-def chart_harm() -> Chart:
-    """What editors update, and what is left of other subjects' facts, over ten worlds."""
-    found = read_demo_worlds()
-    editors = ("lora-down", "rome", "full-early", "embeddings", "count-based", "keyed")
+def rows_of_harm(found: Mapping[tuple[str, ...], Estimate], editors: Sequence[str], subset: str) -> Rows:
+    """What each editor updates, and what is left of others' facts, over a part of its edits."""
     series = {"dependent facts updated": FOLLOWS, "others' facts kept": KEPT}
-    rows = {
-        name: {words: found[name, "contradicts the truth", name, figure] for words, figure in series.items()}
+    return {
+        name: {words: found[name, subset, name, figure] for words, figure in series.items()}
         for name in editors
     }
+
+
+def chart_harm() -> Chart:
+    """What editors update, and what is left of other subjects' facts, over ten worlds."""
+    editors = ("lora-down", "rome", "full-early", "embeddings", "count-based", "keyed")
+    rows = rows_of_harm(read_demo_worlds(), editors, "contradicts the truth")
     return Chart("Editors update little, or harm others, or reason first", "share", rows)
 
 
 def chart_paper() -> Chart:
     """What editors update, and what is left of others' facts, in the paper's model of 83M parameters."""
-    names = [f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")]
-    found = {labels: one for name in names for labels, one in read_estimates(name).items()}
+    found = read_estimates(*(f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")))
     editors = ("lora-down", "rome", "full", "embeddings", "count-based", "keyed")
-    series = {"dependent facts updated": FOLLOWS, "others' facts kept": KEPT}
-    rows = {
-        name: {words: found[name, "all", name, figure] for words, figure in series.items()}
-        for name in editors
-    }
+    rows = rows_of_harm(found, editors, "all")
     return Chart("83 million parameters, 100,000 facts: one editor updates and harms nobody", "share", rows)
 
 
@@ -158,8 +158,7 @@ def chart_negation() -> Chart:
 
 def chart_structures() -> Chart:
     """Consequences followed where two subjects or more share the object, structure by structure."""
-    names = [f"2026-11-25-structures-{i}" for i in (2, 3)] + [f"2026-11-26-structures-{i}" for i in (2, 3)]
-    found = {labels: one for name in names for labels, one in read_estimates(name).items()}
+    found = read_estimates(*(f"2026-11-{day}-structures-{i}" for day in (25, 26) for i in (2, 3)))
     series = {"keyed": "keyed", "counting, tuned": "keyed, tuned counting"}
     rows = {
         name: {words: found[name, editor, FOLLOWS] for words, editor in series.items()}

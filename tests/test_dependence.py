@@ -192,14 +192,14 @@ def test_share_of_doubt_is_that_of_pairs(seed):
             own.append(1 - belief[i] @ belief[i])
             row.append(np.mean([1 - belief[i] @ belief[j] for j in peers]))
     wanted = np.mean(own) / np.mean(row) if row else dependence.OWN_DOUBT
-    assert share_of_doubt(rows, ordered(belief)) == pytest.approx(wanted)
-    alike = ordered(np.repeat(belief[:1], 12, axis=0))
+    assert share_of_doubt(rows, order_by_probability(belief)) == pytest.approx(wanted)
+    alike = order_by_probability(np.repeat(belief[:1], 12, axis=0))
     assert share_of_doubt(rows, alike) == pytest.approx(1 if row else 0.7)
-    sure = ordered(np.eye(5)[rng.integers(0, 5, 12)])
+    sure = order_by_probability(np.eye(5)[rng.integers(0, 5, 12)])
     assert share_of_doubt(rows, sure) in (0, dependence.OWN_DOUBT)
 
 
-def ordered(belief):
+def order_by_probability(belief):
     """Distributions over all objects as the most probable ones first, those without probability dropped."""
     order = np.argsort(-belief, axis=1)
     return normalise(order, np.take_along_axis(belief, order, axis=1))._replace(size=belief.shape[1])
@@ -222,7 +222,7 @@ def test_likeness_of_what_is_left_is_that_of_whole_distributions(seed):
             nats.append(own @ np.log(p[left] / p[left].sum()))
     peers, everybody = np.reshape(nats, (12, 2)).mean(axis=0)
     wanted = peers - max(everybody, -np.log(5))
-    assert dependence._rest_likeness(rows, ordered(belief)) == pytest.approx(wanted, abs=1e-6)
+    assert dependence._rest_likeness(rows, order_by_probability(belief)) == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))

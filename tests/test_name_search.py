@@ -1,6 +1,7 @@
 """Names found by a search are as probable as when each is read by itself."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,8 +14,9 @@ from lm.language_model import LanguageModel
 from lm.model import init_params
 from lm.name_search import name_probabilities, name_tree, want_names, widest_level
 from lm.prompts import left_pad
-from lm.scoring import ENDINGS
+from lm.scoring import ENDINGS, candidate_tree, object_log_probabilities, tree_size
 from tests import naive
+from tests.toys import random_model, spelt_world
 
 TINY = ModelConfig(hidden=14, mlp=11, layers=1, heads=7, kv_heads=7, head_width=2)
 VOCABULARY = 11
@@ -68,6 +70,29 @@ def read_one_by_one(model, rows, with_ending=True):
 def test_a_wide_search_reads_every_name(model, rows, with_ending):
     found = search(model, rows, with_ending=with_ending)
     np.testing.assert_allclose(found, read_one_by_one(model, rows, with_ending), rtol=2e-3, atol=1e-9)
+
+
+def test_names_of_several_tokens(world):
+    """Names are told apart by their endings, as everywhere else, where one may begin another."""
+    words = spelt_world(world)
+    model = random_model(words.tokenizer.vocabulary)
+    subjects = [words.tokenizer.entity(int(s)) for s in words.graph.subjects[:3]]
+    prompts = left_pad([np.append(BOS, s) for s in subjects], 1 + max(map(len, subjects)))
+    objects = [tuple(words.tokenizer.entity(int(o)).tolist()) for o in words.graph.objects[:9]]
+    objects = sorted({*objects, objects[0][:1]})
+    names_of_world = name_tree(objects)
+    scores = np.asarray(
+        name_probabilities(model, prompts, names_of_world, len(objects), widest_level(names_of_world))
+    )
+    rows = [np.array(o) for o in objects]
+    tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))
+    lines = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[None], len(prompts), axis=0), tree)
+    wanted, begun = jax.jit(lambda p, c: object_log_probabilities(model, model.read_prompts(p), c))(
+        prompts, lines
+    )
+    single = np.array([len(o) == 1 and sum(x[0] == o[0] for x in objects) == 1 for o in objects])
+    np.testing.assert_allclose(scores[:, ~single], np.exp(wanted)[:, ~single], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(scores[:, single], np.exp(begun)[:, single], rtol=1e-4, atol=1e-7)
 
 
 @hypothesis_settings(max_examples=5)

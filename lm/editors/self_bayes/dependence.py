@@ -101,8 +101,8 @@ class SomeBeliefs(NamedTuple):
 
     def sum_in_rows(self, rows: np.ndarray) -> np.ndarray:
         """float64[n, C]: the probability that all subjects of a row, int[n], together give each object."""
-        cells, place = np.unique(rows[:, None] * self.size + self.objects, return_inverse=True)
-        return np.bincount(place.ravel(), self.p.ravel(), len(cells))[place].reshape(self.p.shape)
+        cells = rows[:, None] * self.size + self.objects
+        return np.bincount(cells.ravel(), self.p.ravel())[cells]
 
 
 def normalise(top: np.ndarray, p: np.ndarray) -> SomeBeliefs:
