@@ -7,9 +7,9 @@ Takes about a quarter of an hour on 2 cores and writes experiments/records/<date
 Both train the same shapes on rows of the same random tokens with AdamW and clipping: `paper` (83,112,448
 parameters, 8 x 160 tokens) and `tiny` (24 x 160), in float32 and bfloat16; PyTorch eager and compiled, and
 both under the same allocator settings. Every measurement is a process of its own, median of its steps in a
-minute; the three kinds take turns, and the whole is repeated. Expected on 2 cores: at least 1.5 times the tokens a second
-in float32 and as many in bfloat16 at `paper`, 1.5 times at `tiny`; `paper` in float32 under 4 GiB. Stage
-`profile_step` names the operations that our step spends its time in.
+minute; the three kinds take turns, and the whole is repeated. Expected on 2 cores: at least 1.5 times the
+tokens a second in float32 and as many in bfloat16 at `paper`, 1.5 times at `tiny`; `paper` in float32 under
+4 GiB. Stage `profile_step` names the operations that our step spends its time in.
 """
 
 import gzip
