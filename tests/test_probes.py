@@ -35,29 +35,34 @@ def probes_of(tokenizer, cases):
     return shape, jax.tree.map(lambda x: x[:, None], questions.build_probes(packed, shape))
 
 
-def test_pieces_equal_the_whole(world, monkeypatch):
-    """Five cases, each under its own edit, two at once; the last piece is smaller."""
+@pytest.mark.parametrize("edits", [CASES, 1])
+def test_pieces_equal_the_whole(world, monkeypatch, edits):
+    """Five cases, each under its own edit or all under one, two at once; the last piece is smaller."""
     tokenizer = world.tokenizer
     cases = hase_cases(world, paper_agent(world), CASES)
     shape, asked = probes_of(tokenizer, cases)
+    asked = jax.tree.map(lambda x: x.reshape(edits, CASES // edits, *x.shape[2:]), asked)
     params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init_params(SMALL, tokenizer.vocabulary, 0))
     model = LanguageModel(SMALL, params)
     keys = jax.random.split(jax.random.key(0), 2)
-    a, b = (jax.random.normal(k, (CASES, 2, *s)) for k, s in zip(keys, [(11, 1), (1, 14)], strict=True))
+    a, b = (jax.random.normal(k, (edits, 2, *s)) for k, s in zip(keys, [(11, 1), (1, 14)], strict=True))
     deltas = {"down": LowRank(a, b)}
 
-    def answers():
+    def compile_answers():
         # Compiled anew, so that it notices how much it may hold.
         words, longest = questions.truth_words(tokenizer), shape.longest
-        return jax.jit(lambda *given: questions.answer_probes.__wrapped__(*given, words, longest))(
-            model, deltas, asked
-        )
+        answer = jax.jit(lambda *given: questions.answer_probes.__wrapped__(*given, words, longest))
+        return answer.lower(model, deltas, asked).compile()
 
-    whole = answers()
+    at_once = compile_answers()
     monkeypatch.setattr(questions, "LOGITS_AT_ONCE", 2 * shape.places * model.vocabulary)
-    for some, every in zip(answers(), whole, strict=True):
+    in_pieces = compile_answers()
+    whole = at_once(model, deltas, asked)
+    for some, every in zip(in_pieces(model, deltas, asked), whole, strict=True):
         np.testing.assert_allclose(some, every, rtol=1e-4, atol=1e-6)
-    assert np.ptp(jnp.asarray(whole.ended), axis=0).max() > 1e-3
+    assert np.ptp(jnp.asarray(whole.ended), axis=1 if edits == 1 else 0).max() > 1e-3
+    memory = [program.memory_analysis().temp_size_in_bytes for program in (in_pieces, at_once)]
+    assert memory[0] < 0.7 * memory[1]
 
 
 def test_there_is_room_for_what_nobody_asks_about(world):

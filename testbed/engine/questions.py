@@ -36,7 +36,7 @@ NODES = 128
 """Of a tree, unless one question needs more: in larger ones attention computes more that nobody sees."""
 LOGITS_AT_ONCE = 2**22
 """More are not held, but for those of one case: processors read them faster from their caches, and what is
-held of probes is no reason to make fewer edits side by side."""
+held of probes is no reason to make fewer edits side by side, or fewer requests in one."""
 TIMES_ON_GPU = 32
 """So many times as many elsewhere: a GPU waits for its next program while it works on little."""
 
@@ -220,7 +220,7 @@ def _stack_trees(trees: Sequence[TokenTree]) -> TokenTree:
 def answer_probes(
     model: LanguageModel, deltas: Delta, probes: Probes, words: tuple[int, int], longest: int
 ) -> ModelAnswers:
-    """One pass over the questions of G edits of B cases each, some edits at once.
+    """One pass over the questions of G edits of B cases each, some edits or cases at once.
 
     Args:
         deltas: leaves lead with G, as `lm.editors.interface.edit_batch` returns them.
@@ -231,24 +231,37 @@ def answer_probes(
     Returns:
         Readings that lead with G and B.
     """
+    edits, cases, places = probes.node.shape
+    logits_at_once = LOGITS_AT_ONCE * (1 if jax.default_backend() == "cpu" else TIMES_ON_GPU)
+    at_once = max(1, logits_at_once // (places * model.vocabulary))
 
     def answer_edit(pair: tuple[Delta, Probes]) -> ModelAnswers:
         delta, probe = pair
-        edited = model.with_delta(delta)
-        logits, context = _read_texts(edited, probe)
-        ended, begun = _option_log_probabilities(probe, logits)
-        truth = jnp.take_along_axis(logits, probe.claims[..., None], axis=1)
-        return ModelAnswers(
-            jnp.exp(ended),
-            jnp.exp(begun),
-            generate(edited, context, longest + 1).reshape(*probe.path.shape[:2], -1),
-            jax.nn.softmax(truth)[..., jnp.array(words)],
-        )
+        answer = partial(_answer_cases, model.with_delta(delta), words=words, longest=longest)
+        if cases <= at_once:
+            return answer(probe)
 
-    _, cases, places = probes.node.shape
-    logits_at_once = LOGITS_AT_ONCE * (1 if jax.default_backend() == "cpu" else TIMES_ON_GPU)
-    at_once = max(1, logits_at_once // (cases * places * model.vocabulary))
-    return jax.lax.map(answer_edit, (deltas, probes), batch_size=min(at_once, len(probes.node)))
+        def answer_one(case: Probes) -> ModelAnswers:
+            return jax.tree.map(lambda x: x[0], answer(jax.tree.map(lambda x: x[None], case)))
+
+        return jax.lax.map(answer_one, probe, batch_size=at_once)
+
+    return jax.lax.map(answer_edit, (deltas, probes), batch_size=min(max(1, at_once // cases), edits))
+
+
+def _answer_cases(
+    edited: LanguageModel, probes: Probes, words: tuple[int, int], longest: int
+) -> ModelAnswers:
+    """Readings of B cases, which lead with B."""
+    logits, context = _read_texts(edited, probes)
+    ended, begun = _option_log_probabilities(probes, logits)
+    truth = jnp.take_along_axis(logits, probes.claims[..., None], axis=1)
+    return ModelAnswers(
+        jnp.exp(ended),
+        jnp.exp(begun),
+        generate(edited, context, longest + 1).reshape(*probes.path.shape[:2], -1),
+        jax.nn.softmax(truth)[..., jnp.array(words)],
+    )
 
 
 def option_log_probabilities(model: LanguageModel, probes: Probes) -> jax.Array:
