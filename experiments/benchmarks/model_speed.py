@@ -60,6 +60,8 @@ class Settings:
 
     stages: tuple[Stage, ...] = ("tiny", "paper", "profile")
     """Parts to run."""
+    precisions: tuple[Precision, ...] = PRECISIONS
+    """Of products. Without instructions for bfloat16 a step of PyTorch at `paper` takes a minute."""
     repeats: int = 3
     """Processes of each measurement."""
     measure: tuple[str, ...] = ()
@@ -152,14 +154,14 @@ def measure_one(setting: Measurement) -> dict[str, float]:
 def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     """All kinds and precisions of a size, taking turns."""
     kinds: tuple[Kind, ...] = ("ours", "torch", "torch compiled")
-    which = [Measurement(kind, size, precision) for precision in PRECISIONS for kind in kinds]
+    which = [Measurement(kind, size, precision) for precision in settings.precisions for kind in kinds]
     runs: dict[Measurement, list[dict[str, float]]] = {setting: [] for setting in which}
     for _ in range(settings.repeats):
         for setting in which:
             runs[setting].append(measure_in_process(setting))
     figures = {f"{s.kind}, {s.precision}": summarise_runs(measured) for s, measured in runs.items()}
     ratios = {}
-    for precision in PRECISIONS:
+    for precision in settings.precisions:
         best = max(figures[f"{kind}, {precision}"]["tokens_per_second"]["median"] for kind in kinds[1:])
         ratios[precision] = figures[f"ours, {precision}"]["tokens_per_second"]["median"] / best
     rows = [
@@ -234,7 +236,7 @@ def run_study(settings: Settings) -> None:
     measures: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
         "tiny": partial(measure_size, size="tiny"),
         "paper": partial(measure_size, size="paper"),
-        "profile": lambda _: {precision: profile_step(precision) for precision in PRECISIONS},
+        "profile": lambda _: {precision: profile_step(precision) for precision in settings.precisions},
     }
     versions = versions_of("torch", "transformers")
     run_benchmark(settings, measures, device_kind=jax.devices()[0].device_kind, **versions)
