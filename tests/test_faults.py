@@ -314,6 +314,24 @@ def test_stages_of_some_minutes_are_one_training(built, trained, tmp_path, capsy
     jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
 
 
+@pytest.mark.parametrize(("seconds", "steps"), [(1e9, [30]), (-1.0, [10, 20, 30])])
+def test_slow_trainings_keep_checkpoints_that_are_not_due(
+    seconds, steps, built, trained, tmp_path, monkeypatch
+):
+    runs, saved = copied(built, tmp_path), []
+
+    def save(folder, state, *more):
+        saved.append(int(state.step))
+        return save_checkpoint(folder, state, *more)
+
+    monkeypatch.setattr(trainer, "save_checkpoint", save)
+    monkeypatch.setattr(trainer, "SECONDS_BETWEEN_CHECKPOINTS", seconds)
+    assert train.main([*at(runs), *RECIPE, "--train.checkpoint-every", "30"]) == 0
+    assert saved == steps
+    assert measurements(runs) == measurements(trained)
+    jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
+
+
 @pytest.mark.slow
 def test_the_fastest_precision_is_measured_once_and_recorded(built, tmp_path, capsys, monkeypatch):
     speeds = {"float32": 1e9, "bfloat16": 2e9}

@@ -31,6 +31,8 @@ FACTS_ON_THE_WAY = 1000
 FACTS_IN_THE_END = 100_000
 SENTENCES_ON_THE_WAY = 250
 SECONDS_BETWEEN_NOTES = 0.5
+SECONDS_BETWEEN_CHECKPOINTS = 600.0
+"""After so long a measurement is followed by a checkpoint, be it due or not: no more is lost when killed."""
 
 
 class Trainer:
@@ -93,7 +95,7 @@ class Trainer:
         work = flops_per_token(model, config.entries(vocabulary), config.row_length)
         before = self.lines[-1]["seconds"] if self.lines else 0.0
         minutes = self.options.minutes
-        began = mark = noted_at = time.perf_counter()
+        began = mark = noted_at = saved_at = time.perf_counter()
         since = done
         running: tuple[int, jax.Array] | None = None
         labels = tuple(map(self.world.tokenizer.word, (Word.TRUE, Word.FALSE)))
@@ -117,8 +119,10 @@ class Trainer:
                     "seconds": before + time.perf_counter() - began,
                 }  # fmt: skip
                 self._keep_line(line)
-                if saves or self._has_reached_target():
+                is_overdue = broadcast_value(time.perf_counter() - saved_at > SECONDS_BETWEEN_CHECKPOINTS)
+                if saves or is_overdue or self._has_reached_target():
                     self._save(state)
+                    saved_at = time.perf_counter()
                 note = describe_line(line)
                 mark, since = time.perf_counter(), finished
             elif (
