@@ -43,7 +43,7 @@ def write_record(
         pages: pages of tables (Markdown), by name.
         names: what the levels of the tables are.
         settings: of the study.
-        tuned: settings by file, with the `search` that found them.
+        tuned: settings by file, with the `search` that found them; see `read_searches`.
         tables: the study's own figures by name, as `flatten_figures` takes them.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
@@ -73,6 +73,11 @@ def write_record(
     }
     write_json(folder / SETTINGS, {key: value for key, value in content.items() if value})
     return folder
+
+
+def read_searches(run: Run) -> dict[str, dict]:
+    """What testbed.tune tried and chose on a run, by file."""
+    return {path.stem: read_record(path) for path in sorted(run.folder.glob("tuned/*/*.json"))}
 
 
 def read_report(run: Run) -> dict[str, str]:

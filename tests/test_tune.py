@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from corpus.errors import InputError
 from corpus.files import read_json, read_record, write_record
+from experiments.record import read_searches
 from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
 from lm.editors.rome import RomeConfig
@@ -102,6 +103,7 @@ def test_the_search_is_recorded_and_used_in_another_world(trained, tmp_path, cap
     best = choose_setting(record["search"], *record["by"])
     assert record["chosen"] == {"learning_rate": best["learning_rate"]}
     assert record["budget"] == {"trials": 2, "cases": 20, "worlds": 1}
+    assert read_searches(Run(runs, "x")) == {"lora-down": record}
     assert not list((runs / "x" / "tuned").glob(".*"))
 
     assert edit.main(["lora-down", *arguments, "--tuned", "x"]) == 2

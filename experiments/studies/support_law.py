@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpus.config import BuiltinWorld, WorldConfig
-from corpus.files import read_record
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures_by_editor, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report, read_searches
 from experiments.settings import StagedSettings
 from testbed.console import print_table
 from testbed.engine.tuning import with_tuned_settings
@@ -117,7 +116,7 @@ def record_study(options: Settings) -> Path:
         read_report(runs[0]),
         ("sampler", *BY_EDITOR),
         found=figures_by_sampler,
-        tuned={path.stem: read_record(path) for path in options.development.folder.glob("tuned/*/*.json")},
+        tuned=read_searches(options.development),
     )
 
 

@@ -29,7 +29,7 @@ from corpus.config import TokenizerConfig
 from experiments import stages
 from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures_by_editor, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report, read_searches
 from experiments.settings import StagedSettings
 from experiments.studies.pretrain import name_run, scale_preset
 from testbed.engine.results import cluster_levels
@@ -133,6 +133,7 @@ def record_study(options: Settings) -> Path:
         options.run,
         read_report(options.run) | pages,
         BY_EDITOR,
+        tuned=read_searches(Run(options.runs, options.tuned)) if options.tuned else None,
         found=figures_by_editor(editors, SUBSETS),
         title="table4" if options.scale == "slice" else f"table4-{options.scale}",
     )

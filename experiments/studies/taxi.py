@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corpus.files import read_json
 from experiments import stages
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures_by_editor, read_report
+from experiments.record import BY_EDITOR, figures_by_editor, read_report, read_searches
 from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
@@ -165,7 +164,7 @@ def record_study(options: Settings) -> Path:
         read_report(first),
         ("group", *BY_EDITOR),
         found=by_group,
-        tuned={path.stem: read_json(path) for path in tuning.folder.glob("tuned/*/*.json")},
+        tuned=read_searches(tuning),
     )
 
 
