@@ -1,14 +1,16 @@
-"""Do editors rank alike by two models of one record? Kendall's tau-b, from the record's figures.
+"""Do editors rank alike by models of records? Kendall's tau-b, from the records' figures.
 
-Command:
+Commands:
     python -m experiments.rank_agreement 2026-11-23-twelve-layers
+    python -m experiments.rank_agreement RECORD RECORD --against MODEL --editors NAME...
 
-Models are told apart by the first label of the record's figures, as the depth of `twelve_layers`. No model
-and no run are needed. A record holds each editor's figures and not its cases, so that a tau has no interval;
-`experiments.stability` has intervals, from the cases of three seeds.
+Models are told apart by the first label of a record's figures, as the depth of `twelve_layers` or the run of
+`transfer`. No model and no run are needed. A record holds each editor's figures and not its cases, so that a
+tau has no interval; `experiments.stability` and `experiments.transfer` have intervals, from the cases.
 """
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,40 +27,77 @@ from testbed.scores.metric import metrics_shown_in
 from testbed.scores.statistics import kendall_tau, rank_values
 from testbed.scores.tables import Cell, Table, better_of, markdown_section
 
+Values = dict[str, dict[str, dict[str, float]]]
+"""By model, editor and metric."""
+
 
 @dataclass(frozen=True)
 class Settings:
-    """Which record, and who is ranked."""
+    """Which records, and who is ranked."""
 
-    record: tyro.conf.Positional[str] = "2026-11-23-twelve-layers"
-    """Name of a folder in experiments/records."""
+    records: tyro.conf.Positional[tuple[str, ...]] = ("2026-11-23-twelve-layers",)
+    """Names of folders in experiments/records."""
     editors: tuple[str, ...] = EDITORS
     """Who is ranked: by default those of `experiments.stability`."""
+    against: str = ""
+    """The model with which every other is compared; without one, all pairs are."""
 
 
 def run_study(settings: Settings) -> None:
     """Print tau for every metric and pair of models.
 
     Raises:
-        InputError: there is no such record, or it lacks an editor.
+        InputError: there is no such record or model, or a model was not edited by one of the editors.
     """
-    path = RECORDS / settings.record / FIGURES
+    by_record = {name: read_values(name) for name in settings.records}
+    times = Counter(model for values in by_record.values() for model in values)
+    values = {
+        model if times[model] == 1 else f"{model} of {name}": by_editor
+        for name, by_model in by_record.items()
+        for model, by_editor in by_model.items()
+    }
+    if settings.against and settings.against not in values:
+        raise InputError(f"--against {settings.against}: choose among {', '.join(values)}")
+    say(markdown_section(agreement_table(values, settings.editors, settings.against)))
+
+
+def read_values(record: str) -> Values:
+    """What every editor of every model of a record reached, without intervals.
+
+    Raises:
+        InputError: there is no such record.
+    """
+    path = RECORDS / record / FIGURES
     if not path.exists():
-        raise InputError(f"{settings.record}: not a record; records are the folders of {RECORDS}")
-    say(markdown_section(agreement_table(read_nested(path, "found"), settings.editors)))
+        raise InputError(f"{record}: not a record; records are the folders of {RECORDS}")
+    if values := read_nested(path, "values"):
+        return {
+            model: {
+                editor: {name: metric["value"] for name, metric in metrics.items()}
+                for editor, metrics in by_editor.items()
+            }
+            for model, by_editor in values.items()
+        }
+    return {
+        model: {
+            editor: {name: metric[0] for name, metric in of_editor["all"][editor].items()}
+            for editor, of_editor in by_editor.items()
+        }
+        for model, by_editor in read_nested(path, "found").items()
+    }
 
 
-def agreement_table(figures: dict[str, dict], editors: tuple[str, ...]) -> Table:
+def agreement_table(values: Values, editors: tuple[str, ...], against: str = "") -> Table:
     """Tau-b of editors between models, a row for each metric.
 
     Args:
-        figures: by model, editor, subset ("all") and reader (the editor itself), its metrics.
         editors: who is ranked.
+        against: the model with which every other is compared; without one, all pairs are.
 
     Raises:
         InputError: a model was not edited by one of them.
     """
-    for model, by_editor in figures.items():
+    for model, by_editor in values.items():
         if missing := set(editors) - set(by_editor):
             raise InputError(
                 f"{model} was not edited by {', '.join(sorted(missing))}: name others by --editors"
@@ -66,22 +105,16 @@ def agreement_table(figures: dict[str, dict], editors: tuple[str, ...]) -> Table
     definitions = evaluation_named("hase")().metrics
     better = better_of(definitions)
     rows: list[list[Cell]] = []
-    pairs = list(itertools.combinations(figures, 2))
+    pairs = [pair for pair in itertools.combinations(values, 2) if not against or against in pair]
     for metric in metrics_shown_in(definitions, "compared"):
-        values = {
-            model: np.array([_metric_value(by_editor[e]["all"][e], metric) for e in editors])
-            for model, by_editor in figures.items()
+        ranked = {
+            model: rank_values(np.array([by_editor[e].get(metric, np.nan) for e in editors]), better[metric])
+            for model, by_editor in values.items()
         }
-        ranked = {model: rank_values(of_editors, better[metric]) for model, of_editors in values.items()}
         rows.append([metric, *(float(kendall_tau(ranked[a], ranked[b])) for a, b in pairs)])
     note = f"{len(editors)} editors on one model of each kind; no intervals. -: not measured, or all tie."
     header = ["metric", *(f"{a} against {b}" for a, b in pairs)]
     return Table("agreement", "Kendall's tau-b of editors between models", header, rows, note)
-
-
-def _metric_value(metrics: dict[str, list], name: str) -> float:
-    """What was found, without its interval; nan where it is lacking."""
-    return metrics[name][0] if name in metrics else np.nan
 
 
 if __name__ == "__main__":

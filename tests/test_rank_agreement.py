@@ -1,20 +1,21 @@
-"""Tau of editors between the models of a record."""
+"""Tau of editors between the models of records."""
+
+from statistics import mean
 
 import pytest
 
 from corpus.errors import InputError
-from experiments.rank_agreement import Settings, agreement_table, run_study
+from experiments.rank_agreement import Settings, agreement_table, read_values, run_study
+from experiments.record import RECORDS
+from experiments.tidy import FIGURES, read_nested
 
 METRICS = ("propagation ratio", "damage")
 """Of the first nearer to 1 is better, of the second less."""
 
 
-def write_figures_of(values):
-    """By editor, all cases, as a record nests them: value and the ends of its interval."""
-    return {
-        name: {"all": {name: {metric: [value, value - 1, value + 1] for metric in METRICS}}}
-        for name, value in values.items()
-    }
+def values_of(editors):
+    """Every metric of an editor has one value."""
+    return {name: dict.fromkeys(METRICS, value) for name, value in editors.items()}
 
 
 @pytest.mark.parametrize(
@@ -28,22 +29,46 @@ def write_figures_of(values):
 )
 def test_tau_is_of_the_order_of_editors(second, tau):
     names = tuple("abcd")
-    figures = {
-        "small": write_figures_of(dict(zip(names, (0.1, 0.2, 0.3, 0.4), strict=True))),
-        "large": write_figures_of(dict(zip(names, second, strict=True))),
+    values = {
+        "small": values_of(dict(zip(names, (0.1, 0.2, 0.3, 0.4), strict=True))),
+        "large": values_of(dict(zip(names, second, strict=True))),
     }
-    rows = {row[0]: row[1] for row in agreement_table(figures, names).rows}
+    rows = {row[0]: row[1] for row in agreement_table(values, names).rows}
     for metric in METRICS:
         assert rows[metric] == pytest.approx(tau if tau is not None else float("nan"), nan_ok=True)
     assert rows["edit success"] != rows["edit success"], "no editor has it: no rank"
 
 
 def test_an_editor_that_a_model_lacks_is_named():
-    figures = {"small": write_figures_of({"a": 0.1, "b": 0.2}), "large": write_figures_of({"a": 0.1})}
+    values = {"small": values_of({"a": 0.1, "b": 0.2}), "large": values_of({"a": 0.1})}
     with pytest.raises(InputError, match="large was not edited by b"):
-        agreement_table(figures, ("a", "b"))
+        agreement_table(values, ("a", "b"))
 
 
 def test_a_record_that_there_is_not():
     with pytest.raises(InputError, match="not a record"):
         run_study(Settings("2020-01-01-none"))
+
+
+def test_what_the_other_models_are_compared_with():
+    values = {name: values_of({"a": 0.1, "b": 0.2}) for name in ("small", "large", "huge")}
+    assert agreement_table(values, ("a", "b"), "large").header[1:] == [
+        "small against large",
+        "large against huge",
+    ]
+    with pytest.raises(InputError, match="--against middling: choose among 2 layers, 12 layers"):
+        run_study(Settings(against="middling"))
+
+
+def test_taus_of_a_record_are_those_of_its_study():
+    """The mean over pairs of seeds, as `transfer` has it."""
+    record = "2026-11-26-transfer"
+    values = read_values(record)
+    editors = tuple(values["transfer-0.4M-0"])
+    large = "pretrain-paper-fast"
+    small = {name: one for name, one in values.items() if name == large or "0.4M" in name}
+    found = read_nested(RECORDS / record / FIGURES, "found")
+    rows = {metric: taus for metric, *taus in agreement_table(small, editors, large).rows}
+    for metric in METRICS:
+        wanted = found[metric]["0.4M against 83M"]["tau"]
+        assert mean(rows[metric]) == pytest.approx(wanted["value"] if isinstance(wanted, dict) else wanted[0])
