@@ -27,8 +27,8 @@ from testbed.scores.metric import metrics_shown_in
 from testbed.scores.statistics import kendall_tau, rank_values
 from testbed.scores.tables import Cell, Table, better_of, markdown_section
 
-Values = dict[str, dict[str, dict[str, float]]]
-"""By model, editor and metric."""
+Values = dict[str, dict[str, dict[str, float | None]]]
+"""By model, editor and metric; None where it could not be measured."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,33 @@ def read_values(record: str) -> Values:
     """What every editor of every model of a record reached, without intervals.
 
     Raises:
-        InputError: there is no such record.
+        InputError: there is no such record, or it has no figures of editors by model.
     """
     path = RECORDS / record / FIGURES
     if not path.exists():
         raise InputError(f"{record}: not a record; records are the folders of {RECORDS}")
-    if values := read_nested(path, "values"):
-        return {
-            model: {
-                editor: {name: metric["value"] for name, metric in metrics.items()}
-                for editor, metrics in by_editor.items()
+    try:
+        if by_model := read_nested(path, "values"):
+            values = {
+                model: {
+                    editor: {name: metric["value"] for name, metric in metrics.items()}
+                    for editor, metrics in by_editor.items()
+                }
+                for model, by_editor in by_model.items()
             }
-            for model, by_editor in values.items()
-        }
-    return {
-        model: {
-            editor: {name: metric[0] for name, metric in of_editor["all"][editor].items()}
-            for editor, of_editor in by_editor.items()
-        }
-        for model, by_editor in read_nested(path, "found").items()
-    }
+        else:
+            values = {
+                model: {
+                    editor: {name: metric[0] for name, metric in of_editor["all"][editor].items()}
+                    for editor, of_editor in by_editor.items()
+                }
+                for model, by_editor in read_nested(path, "found").items()
+            }
+    except (AttributeError, KeyError, TypeError):
+        values = {}
+    if not values:
+        raise InputError(f"{record} has no figures of editors by model")
+    return values
 
 
 def agreement_table(values: Values, editors: tuple[str, ...], against: str = "") -> Table:
@@ -108,7 +115,7 @@ def agreement_table(values: Values, editors: tuple[str, ...], against: str = "")
     pairs = [pair for pair in itertools.combinations(values, 2) if not against or against in pair]
     for metric in metrics_shown_in(definitions, "compared"):
         ranked = {
-            model: rank_values(np.array([by_editor[e].get(metric, np.nan) for e in editors]), better[metric])
+            model: rank_values(np.array([by_editor[e].get(metric) for e in editors], float), better[metric])
             for model, by_editor in values.items()
         }
         rows.append([metric, *(float(kendall_tau(ranked[a], ranked[b])) for a, b in pairs)])

@@ -114,7 +114,7 @@ class TrainConfig:
     evaluate_every: int = 100
     """Steps between measurements of generative accuracy."""
     checkpoint_every: int = 100
-    """Steps between checkpoints; slow trainings also keep one every ten minutes."""
+    """Steps between checkpoints; where they are far apart, ten minutes and a measurement bring one, too."""
 
     def __post_init__(self) -> None:
         names = ("steps", "rows", "row_length", "evaluate_every", "checkpoint_every", "loss_piece")

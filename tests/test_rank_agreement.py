@@ -47,7 +47,24 @@ def test_an_editor_that_a_model_lacks_is_named():
 
 def test_a_record_that_there_is_not():
     with pytest.raises(InputError, match="not a record"):
-        run_study(Settings("2020-01-01-none"))
+        run_study(Settings(("2020-01-01-none",)))
+
+
+@pytest.mark.parametrize("record", ["2026-11-27-model-speed", "2026-11-26-seesaw-dose", "2026-11-24-recipes"])
+def test_a_record_of_something_else_is_refused(record):
+    with pytest.raises(InputError, match=f"{record} has no figures of editors by model"):
+        run_study(Settings((record,)))
+
+
+@pytest.mark.parametrize("record", ["2026-11-23-twelve-layers", "2026-11-27-transfer"])
+def test_records_are_read(record):
+    values = read_values(record)
+    figures = [
+        x for by_editor in values.values() for by_metric in by_editor.values() for x in by_metric.values()
+    ]
+    assert len(values) > 1
+    assert len(figures) > 99
+    assert all(x is None or isinstance(x, float) for x in figures)
 
 
 def test_what_the_other_models_are_compared_with():
