@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.benchmarks import recipes
+from experiments.benchmarks import harness, recipes
 from testbed.presets import TRAIN
 
 
@@ -46,3 +46,45 @@ def test_steps_are_in_proportion_to_facts():
         steps.setdefault(trial.corpus.split()[0], set()).add(int(trial.options[at + 1]))
     whole = TRAIN["paper-laptop"].train.steps
     assert steps == {"1,000": {100}, "10,000": {whole // 10}, "30,000": {whole * 3 // 10}, "100,000": {whole}}
+
+
+def test_an_interrupted_command_goes_on_and_leaves_nothing_when_it_is_done(tmp_path, monkeypatch):
+    began = []
+
+    def one(settings, trial, seed):
+        assert settings.scratch.is_dir()
+        began.append(trial.name)
+        if len(began) == 2:
+            raise KeyboardInterrupt
+        return {"seconds": 1.0, "steps": 1, "tokens_per_fact": 1.0, "accuracy": 1.0, "labels": {},
+                "steps_to_labels": None, "tokens_per_second": 1.0}  # fmt: skip
+
+    monkeypatch.setattr(recipes, "run_trial", one)
+    monkeypatch.setattr(recipes, "build_corpora", lambda settings, stage: None)
+    monkeypatch.setattr(recipes, "label_trials", lambda: [recipes.Trial(name, "3,000") for name in "abc"])
+    monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
+    settings = recipes.Settings(folder=tmp_path / "runs", stages=("labels",), seeds=1)
+    with pytest.raises(KeyboardInterrupt):
+        recipes.run_study(settings)
+    recipes.run_study(settings)
+    assert began == ["a", "b", "b", "c"]
+    assert not list(settings.folder.iterdir())
+    assert list((tmp_path / "records").iterdir())
+
+
+def test_work_that_a_killed_benchmark_left_is_not_found_done(tmp_path):
+    left = recipes.Settings(folder=tmp_path).scratch / "corpus"
+    left.mkdir(parents=True)
+    with pytest.raises(ValueError, match="measured"):
+        harness.run_benchmark(
+            recipes.Settings(folder=tmp_path, stages=("labels",)), {"labels": raise_if(left)}
+        )
+
+
+def raise_if(left):
+    def measure(settings):
+        assert settings.scratch.is_dir()
+        assert not left.exists()
+        raise ValueError("measured")
+
+    return measure

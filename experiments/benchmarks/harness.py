@@ -52,6 +52,8 @@ def run_benchmark(
 ) -> None:
     """Measure stage by stage, each recorded as soon as it is done; the scratch folder goes at the end.
 
+    What a killed command has left of it goes at the start, since work that is found done takes no time.
+
     Args:
         measures: what measures a stage, by its name; `settings.stages`, where it is there, says which.
         further: what figures depend on besides the settings, such as versions of libraries.
@@ -60,7 +62,8 @@ def run_benchmark(
     scratch = settings.scratch if isinstance(settings, BenchmarkSettings) else None
     try:
         if scratch:
-            scratch.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.mkdir(parents=True)
         for stage in getattr(settings, "stages", measures):
             path = record_stage(title_of(settings), stage, measures[stage](settings), **own, **further)
             say(f"{stage}: written to {path}")
