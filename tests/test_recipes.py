@@ -2,6 +2,7 @@
 
 import pytest
 
+from corpus.errors import InputError
 from experiments.benchmarks import harness, recipes
 from testbed.presets import TRAIN
 
@@ -88,3 +89,16 @@ def raise_if(left):
         raise ValueError("measured")
 
     return measure
+
+
+def test_trials_are_chosen_by_name():
+    names = {"stages": ("deep", "labels"), "trials": ("float32", "scaled by depth", "two layers")}
+    chosen = recipes.choose_trials(recipes.Settings(**names))
+    assert {stage: [trial.name for trial in of] for stage, of in chosen.items()} == {
+        "deep": ["scaled by depth", "float32"], "labels": ["two layers", "scaled by depth"],
+    }  # fmt: skip
+    assert recipes.choose_trials(recipes.Settings(stages=("deep",)))["deep"] == recipes.deep_trials()
+    with pytest.raises(InputError, match="--trials four: unknown.*four layers"):
+        recipes.choose_trials(recipes.Settings(stages=("labels",), trials=("four",)))
+    with pytest.raises(InputError, match="none of --stages labels"):
+        recipes.choose_trials(recipes.Settings(stages=("deep", "labels"), trials=("float32",)))

@@ -30,6 +30,7 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from corpus.config import SENTENCES, DocumentConfig, TokenizerConfig
+from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import BenchmarkSettings, run_benchmark
 from experiments.benchmarks.scaled import scale_world
@@ -57,6 +58,8 @@ class Settings(BenchmarkSettings):
     """Parts to run."""
     seeds: int = 2
     """Runs of each trial."""
+    trials: tuple[str, ...] = ()
+    """Trials to run, by name; without it all of each stage."""
 
     @property
     def trials_file(self) -> Path:
@@ -359,17 +362,40 @@ def _join_runs(values: list[float | None], digits: int) -> str:
 
 def run_study(settings: Settings) -> None:
     """Run the stages and write what they found."""
-    trials: dict[Stage, Callable[[], list[Trial]]] = {
+    trials = choose_trials(settings)
+    run_benchmark(
+        settings, {stage: partial(run_stage, stage=stage, trials=of) for stage, of in trials.items()}
+    )
+    settings.trials_file.unlink(missing_ok=True)
+
+
+def choose_trials(settings: Settings) -> dict[Stage, list[Trial]]:
+    """The trials of each stage that is run.
+
+    Raises:
+        InputError: no stage has a trial of such a name, or a stage has none that was named.
+    """
+    every: dict[Stage, Callable[[], list[Trial]]] = {
         "facts": fact_trials,
         "ablation": ablation_trials,
         "many": many_trials,
         "deep": deep_trials,
         "labels": label_trials,
     }
-    run_benchmark(
-        settings, {stage: partial(run_stage, stage=stage, trials=of()) for stage, of in trials.items()}
-    )
-    settings.trials_file.unlink(missing_ok=True)
+    trials = {stage: every[stage]() for stage in settings.stages}
+    if not settings.trials:
+        return trials
+    known = {trial.name for of in trials.values() for trial in of}
+    for name in settings.trials:
+        if name not in known:
+            raise InputError(
+                f"--trials {name}: unknown; those of {' '.join(trials)} are: {'; '.join(sorted(known))}"
+            )
+    chosen = {stage: [trial for trial in of if trial.name in settings.trials] for stage, of in trials.items()}
+    for stage, of in chosen.items():
+        if not of:
+            raise InputError(f"--trials has none of --stages {stage}; leave the stage out")
+    return chosen
 
 
 if __name__ == "__main__":
