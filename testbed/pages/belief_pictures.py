@@ -54,6 +54,10 @@ def draw_beliefs(title: str, panels: Sequence[BeliefPanel], path: Path) -> str:
     """
     says = "; ".join(_describe_panel(panel) for panel in panels)
     lines, y = [_text(0, 16, _shorten(title, 64), "head")], 40
+    for x, kind, word in ((0, "model", "language model"), (150, "agent", "rational agent")):
+        lines.append(f'<rect class="{kind}" x="{x}" y="{y - 10}" width="11" height="11"/>')
+        lines.append(_text(x + 17, y, word, "quiet"))
+    y += _LINE
     for t, word in enumerate(("before the edit", "after the edit")):
         lines.append(_text(_NAMES + t * (_BAR + _GAP), y, word, "quiet"))
     for panel in panels:
@@ -69,10 +73,6 @@ def draw_beliefs(title: str, panels: Sequence[BeliefPanel], path: Path) -> str:
                     _bar(x, y - 7, panel.agent[t, i], "agent"),
                 ]
         y += 6
-    y += _LINE
-    for x, kind, word in ((0, "model", "language model"), (150, "agent", "rational agent")):
-        lines.append(f'<rect class="{kind}" x="{x}" y="{y - 10}" width="11" height="11"/>')
-        lines.append(_text(x + 17, y, word, "quiet"))
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 8}" width="{WIDTH}" '
         f'height="{y + 8}" role="img"><title>{_escape(title)}</title><desc>{_escape(says)}</desc>'
