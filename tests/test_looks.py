@@ -59,7 +59,7 @@ def test_pictures_of_edits_are_xml_whatever_the_names(tmp_path_factory, objects,
     assert tags == {"svg", "title", "desc", "style", "text", "rect"}
     widths = [float(e.get("width")) for e in root.iter() if e.get("class") in ("model", "agent")]
     full = next(float(e.get("width")) for e in root.iter() if e.get("class") == "track")
-    # Behind the legend, bars in the order in which they are drawn: an object, before and after, model and agent.
+    # Behind the legend, bars as they are drawn: an object, before and after, the model and the agent.
     assert widths[2:] == pytest.approx((np.transpose(p, (2, 1, 0)) * full).ravel(), abs=0.051)
 
 

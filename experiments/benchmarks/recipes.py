@@ -11,11 +11,12 @@ atomic ones, each in float32 and bfloat16), `ablation_trials` (the laptop recipe
 sentences, one choice at a time), `many_trials` (the recipe of `paper-laptop` to .9 of 1,000 to 100,000
 facts, with steps in proportion, and one choice at a time for 30,000: facts learned per token, per second and
 per parameter; an hour and a half of one core and seed), `deep_trials` (the paper's twelve layers of width 512
-to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a time; about five minutes of
-one core a trial), `label_trials` (when "true" and "false" begin to be right, by depth and recipe: 3,000
-facts, layers of width 128, half an hour of one core). A command that is killed or interrupted goes on behind
-the last trial that was done (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at 95% in
-well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
+to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a time; half an hour to an hour
+of one core a trial: Muon takes as long in a small step as in a large one), `label_trials` (when "true" and
+"false" begin to be right, by depth and recipe: 3,000 facts, layers of width 128, an hour and a half of one
+core). `--trials` chooses some by name. A command that is killed or interrupted goes on behind the last trial
+that was done (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at 95% in well under 90
+seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
