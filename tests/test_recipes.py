@@ -38,6 +38,12 @@ def test_a_trial_that_was_done_is_not_done_again(tmp_path, monkeypatch):
     changed = [trial._replace(options=("--train.rows", "16")) for trial in trials[:1]]
     recipes.run_trials(settings, changed)
     assert done[-2:] == [("first", ("--train.rows", "16"), seed) for seed in (0, 1)]
+    count = len(done)
+    recipes.run_trials(settings, changed)
+    assert len(done) == count
+    monkeypatch.setattr(recipes, "provenance", lambda: {"revision": "another"})
+    recipes.run_trials(settings, changed)
+    assert len(done) == count + 2, "what another revision measured is not this one's"
 
 
 def test_steps_are_in_proportion_to_facts():

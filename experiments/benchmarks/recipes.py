@@ -15,8 +15,8 @@ to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a 
 of one core a trial: Muon takes as long in a small step as in a large one), `label_trials` (when "true" and
 "false" begin to be right, by depth and recipe: 3,000 facts, layers of width 128, an hour and a half of one
 core). `--trials` chooses some by name. A command that is killed or interrupted goes on behind the last trial
-that was done (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at 95% in well under 90
-seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
+that was done at the same revision (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at 95%
+in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
@@ -39,7 +39,7 @@ from experiments.command import launch_module
 from testbed.console import print_table, say
 from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, TRAIN
-from testbed.run.runs import Run, read_metrics, recorded_settings
+from testbed.run.runs import Run, provenance, read_metrics, recorded_settings
 from testbed.run.trainer import seconds_to
 from testbed.run.world import load_world
 
@@ -335,7 +335,8 @@ def _load_or_run_trial(settings: Settings, trial: Trial, seed: int) -> dict[str,
     """One run of a trial, from the file of trials where a stopped command has done it."""
     path = settings.trials_file
     results = read_json(path) if path.exists() else {}
-    key = " ".join((trial.name, trial.preset, *trial.options, f"--seed {seed}"))
+    at = f"at {provenance()['revision']}"
+    key = " ".join((trial.name, trial.preset, *trial.options, f"--seed {seed}", at))
     if key not in results:
         results[key] = run_trial(settings, trial, seed)
         write_json(path, results)
