@@ -15,8 +15,8 @@ to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a 
 of one core a trial: Muon takes as long in a small step as in a large one), `label_trials` (when "true" and
 "false" begin to be right, by depth and recipe: 3,000 facts, layers of width 128, an hour and a half of one
 core). `--trials` chooses some by name. A command that is killed or interrupted goes on behind the last trial
-that was done at the same revision (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at 95%
-in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
+that was done at the same revision (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at
+95% in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
 import os
