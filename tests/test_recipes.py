@@ -7,6 +7,18 @@ from experiments.benchmarks import harness, recipes
 from testbed.presets import TRAIN
 
 
+def figures_of_trial(steps):
+    return {
+        "seconds": 1.0,
+        "steps": steps,
+        "tokens_per_fact": 2.0,
+        "accuracy": 0.9,
+        "labels": {},
+        "steps_to_labels": None,
+        "tokens_per_second": 5.0,
+    }
+
+
 def test_a_trial_that_was_done_is_not_done_again(tmp_path, monkeypatch):
     done = []
 
@@ -14,15 +26,7 @@ def test_a_trial_that_was_done_is_not_done_again(tmp_path, monkeypatch):
         done.append((trial.name, trial.options, seed))
         if (trial.name, seed) == ("second", 1) and done.count(done[-1]) == 1:
             raise KeyboardInterrupt
-        return {
-            "seconds": 1.0,
-            "steps": seed,
-            "tokens_per_fact": 2.0,
-            "accuracy": 0.9,
-            "labels": {},
-            "steps_to_labels": None,
-            "tokens_per_second": 5.0,
-        }
+        return figures_of_trial(seed)
 
     monkeypatch.setattr(recipes, "run_trial", one)
     settings = recipes.Settings(folder=tmp_path)
@@ -63,8 +67,7 @@ def test_an_interrupted_command_goes_on_and_leaves_nothing_when_it_is_done(tmp_p
         began.append(trial.name)
         if len(began) == 2:
             raise KeyboardInterrupt
-        return {"seconds": 1.0, "steps": 1, "tokens_per_fact": 1.0, "accuracy": 1.0, "labels": {},
-                "steps_to_labels": None, "tokens_per_second": 1.0}  # fmt: skip
+        return figures_of_trial(seed)
 
     monkeypatch.setattr(recipes, "run_trial", one)
     monkeypatch.setattr(recipes, "build_corpora", lambda settings, stage: None)

@@ -15,7 +15,7 @@ to .9 of 1,000 facts, the recipe of `paper-cpu` in small steps, one choice at a 
 of one core a trial: Muon takes as long in a small step as in a large one), `label_trials` (when "true" and
 "false" begin to be right, by depth and recipe: 3,000 facts, layers of width 128, an hour and a half of one
 core). `--trials` chooses some by name. A command that is killed or interrupted goes on behind the last trial
-that was done at the same revision (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at
+that was done with the same code (`.recipes-trials.json` in the folder has them). Expected: 4,000 facts at
 95% in well under 90 seconds, 10,000 in under 6 minutes, 100,000 at 90% in under an hour.
 """
 
@@ -79,7 +79,7 @@ class Trial(NamedTuple):
 
 
 def build_corpora(settings: Settings, stage: Stage) -> None:
-    """Write every corpus that the trials of a stage read, unless the other stage of the same ones has."""
+    """Write every corpus that the trials of a stage read; those of `facts` and `ablation` read the same."""
     if stage == "deep":
         preset = CORPUS["paper-cpu"]
         world = scale_world(preset.world, 1000)
@@ -335,8 +335,8 @@ def _load_or_run_trial(settings: Settings, trial: Trial, seed: int) -> dict[str,
     """One run of a trial, from the file of trials where a stopped command has done it."""
     path = settings.trials_file
     results = read_json(path) if path.exists() else {}
-    at = f"at {provenance()['revision']}"
-    key = " ".join((trial.name, trial.preset, *trial.options, f"--seed {seed}", at))
+    # What another revision or another JAX measured is not this one's.
+    key = " ".join((trial.name, trial.preset, *trial.options, f"--seed {seed}", f"with {provenance()}"))
     if key not in results:
         results[key] = run_trial(settings, trial, seed)
         write_json(path, results)
