@@ -171,6 +171,7 @@ def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str
     from testbed.pages.chapter import Material
     from testbed.pages.page import EvaluationChapter
     from testbed.scores.comparison import compare_editors, reference_named
+    from testbed.scores.frame import concat_frames, frame_of, frame_of_differences
     from testbed.scores.gather import gather_results
     from testbed.scores.summary import retention_curve, score_editors
 
@@ -178,14 +179,16 @@ def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str
     editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
     curves = {e.name: at for e in editors if (at := retention_curve(e))}
     compared = compare_editors(editors, reference_named(editors, against))
+    frame = concat_frames([frame_of(editors), frame_of_differences(editors, compared)])
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
     doing(f"drawing pictures, {name}")
     chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
-        Material(editors, compared, curves, world, folder)
+        Material(editors, compared, curves, world, folder, frame)
     )
-    columns = {c.metric: c.key for c in view_of(editors[0]).columns if c.metric}
-    return EvaluationChapter(plain_name(name), chapter, editors, curves, columns)
+    view = view_of(editors[0])
+    columns = {c.metric: c.key for c in view.columns if c.metric}
+    return EvaluationChapter(plain_name(name), chapter, editors, curves, columns, view.subsets)
 
 
 def main(args: Sequence[str] | None = None) -> int:

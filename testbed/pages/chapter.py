@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from testbed.run.world import World
 from testbed.scores.comparison import Differences
+from testbed.scores.frame import Frame
 from testbed.scores.metric import MetricDefinition
 from testbed.scores.summary import Retention, ScoredEditor
 from testbed.scores.tables import Table
@@ -45,6 +46,7 @@ class Material(NamedTuple):
         curves: by editor, scores along sequences of edits.
         world: of the first run, which names what pictures of single edits show.
         folder: where pictures go.
+        frame: everything that is reported of the editors, and their differences.
     """
 
     editors: Sequence[ScoredEditor]
@@ -52,6 +54,7 @@ class Material(NamedTuple):
     curves: dict[str, list[Retention]]
     world: World
     folder: Path
+    frame: Frame
 
 
 class Chapter(NamedTuple):

@@ -30,6 +30,7 @@ class EvaluationChapter(NamedTuple):
     Attributes:
         key: the evaluation's name; its pictures lie in a folder of that name.
         columns: by metric, the key of the explorer's column that has it case by case.
+        subsets: by subset, the filters of the explorer that leave its cases.
     """
 
     key: str
@@ -37,6 +38,7 @@ class EvaluationChapter(NamedTuple):
     editors: Sequence[ScoredEditor]
     curves: Mapping[str, Sequence[Retention]]
     columns: Mapping[str, str] = {}
+    subsets: Mapping[str, Mapping[str, Sequence[str]]] = {}
 
 
 class Definition(NamedTuple):
@@ -192,11 +194,11 @@ def find_rows_behind(
     """
     editor = next((str(cell) for cell in row[: table.words] if cell in {e.name for e in part.editors}), "")
     rows = table.behind.get(table.header[column], tables.RowsBehind(table.header[column]))
-    key = part.columns.get(rows.metric)
-    if not editor or not key or not isinstance(row[column], tables.Estimate):
+    key, filters = part.columns.get(rows.metric), {"all": {}, **part.subsets}.get(rows.subset)
+    if not editor or not key or filters is None or not isinstance(row[column], tables.Estimate):
         return ""
     words = [("evaluation", part.key), ("sort", key), ("f.editor", editor)]
-    words += [(f"f.{name}", value) for name, values in rows.filters.items() for value in values]
+    words += [(f"f.{name}", value) for name, values in filters.items() for value in values]
     return "explorer/index.html#" + urlencode(words, quote_via=quote)
 
 

@@ -25,7 +25,7 @@ class MetricDefinition(NamedTuple):
     """What a metric says, as an evaluation's table of metrics has it.
 
     Attributes:
-        name: as in every table and file.
+        id: by which files and code know it.
         description: for people, in a sentence or two.
         better: whether high or low values are better, or those near one.
         shown_in: headline: what commands print; compared: in the report's first table too, with paired
@@ -35,9 +35,10 @@ class MetricDefinition(NamedTuple):
             in their place; None where it means nothing for that reader.
         needs_edit: whether it means nothing before an edit.
         of_claims: whether it is about truth values, so that who gives nothing else has it.
+        label: as tables and pictures show it; its id if there is none.
     """
 
-    name: str
+    id: str
     description: str
     better: Better
     shown_in: Place = "table"
@@ -45,11 +46,22 @@ class MetricDefinition(NamedTuple):
     compute: Callable[[Any], "Metric | None"] = lambda _: None
     needs_edit: bool = False
     of_claims: bool = False
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """What people see."""
+        return self.label or self.id
+
+    @property
+    def name(self) -> str:
+        """The id."""
+        return self.id
 
 
 def metrics_shown_in(definitions: Sequence[MetricDefinition], where: Place) -> list[str]:
-    """Names of the metrics that are shown at one place."""
-    return [m.name for m in definitions if _LEVELS.index(m.shown_in) <= _LEVELS.index(where)]
+    """Ids of the metrics that are shown at one place."""
+    return [m.id for m in definitions if _LEVELS.index(m.shown_in) <= _LEVELS.index(where)]
 
 
 class Metric(NamedTuple):

@@ -36,10 +36,10 @@ _LATEX = {
 
 
 class RowsBehind(NamedTuple):
-    """The rows of the explorer that a column is the average of: a metric, among those that filters leave."""
+    """The cases that a column is the average of: a metric, over one subset of them."""
 
     metric: str
-    filters: Mapping[str, Sequence[str]] = {}
+    subset: str = "all"
 
 
 class Table(NamedTuple):
@@ -116,7 +116,7 @@ def _cases_behind(cell: Cell) -> int:
 
 def better_of(definitions: Sequence[MetricDefinition]) -> dict[str, Better]:
     """What is better of each metric, by name."""
-    return {m.name: m.better for m in definitions}
+    return {m.id: m.better for m in definitions}
 
 
 def add_detectable_row(table: Table) -> Table:

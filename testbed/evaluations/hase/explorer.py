@@ -37,6 +37,7 @@ from testbed.pages.explorer.view import (
     show_metric,
 )
 from testbed.protocol import ABSENT
+from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.summary import ScoredEditor
 
 PRESETS = (
@@ -70,6 +71,12 @@ ROLE_NAMES = {
     "spot.any": "spot check: any fact of somebody",
     OF_SUBJECT: "spot check: another fact of the subject",
 }
+
+SUBSETS = {
+    f"support {name}": {"support": [name.rstrip("+").partition("-")[0]], "request": ["contradicts"]}
+    for name in SUPPORT_BINS
+}
+"""Groups of support are called by their least."""
 
 
 def make_view(editor: ScoredEditor) -> View:
@@ -106,7 +113,7 @@ def make_view(editor: ScoredEditor) -> View:
         Column("stratum", "stated", "How often the corpus states the fact that depends on the edited one: "
                "S0 never, S1 one to three times, S2 more often.", cases["stratum"]),
     ]  # fmt: skip
-    return View(columns, PRESETS, ROLE_NAMES)
+    return View(columns, PRESETS, ROLE_NAMES, SUBSETS)
 
 
 def p_of_object(results: Results, role: str, objects: np.ndarray, time: int) -> np.ndarray:

@@ -140,10 +140,6 @@ def control_table(editors: Sequence[ScoredEditor]) -> Table | None:
     return Table("beyond", "What follows because of the request", ["editor", *heads], rows, note, words=2)
 
 
-_FIRST_OF_BINS = [name.rstrip("+").partition("-")[0] for name in SUPPORT_BINS]
-"""The least support of each bin, by which the explorer calls the same groups."""
-
-
 def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Table:
     """One metric of contradicting edits, a column a bin of the new object's support."""
     subsets = [f"support {name}" for name in SUPPORT_BINS]
@@ -163,10 +159,7 @@ def support_table(editors: Sequence[ScoredEditor], metric: str, key: str) -> Tab
         "Contradicting edits, by how many subjects have the new object as their true one.",
         better=dict.fromkeys(heads, direction),
         contest=rows_in_contest(editors),
-        behind={
-            head: RowsBehind(metric, {"support": [first], "request": ["contradicts"]})
-            for head, first in zip(heads, _FIRST_OF_BINS, strict=True)
-        },
+        behind={head: RowsBehind(metric, subset) for head, subset in zip(heads, subsets, strict=True)},
     )
 
 

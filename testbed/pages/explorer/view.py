@@ -56,11 +56,13 @@ class View(NamedTuple):
 
     Attributes:
         roles: what questions of a role are about, for people.
+        subsets: by subset of the cases, the filters that leave them.
     """
 
     columns: Sequence[Column]
     presets: Sequence[Preset]
     roles: Mapping[str, str] = {}
+    subsets: Mapping[str, Mapping[str, Sequence[str]]] = {}
 
 
 def usual_view(editor: ScoredEditor) -> View:

@@ -1,0 +1,223 @@
+"""The frame: all that is reported as one long table, a row an estimate (design.md 11).
+
+It lies in Arrow's columns, in memory and on disk. Tables and pictures are views of it, see
+`testbed.scores.views`.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from corpus.errors import InputError
+from corpus.files import staged_file
+from testbed.scores.comparison import Differences
+from testbed.scores.metric import Better, MetricDefinition
+from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.statistics import Comparison, Estimate, Few
+from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell
+
+EDITOR, CONTROL, BEFORE, REFERENCE = "editor", "control", "before", "reference"
+"""Kinds of readers: an editor, what it did when told something else, and what it is held against."""
+EDITS, LOST = "edits", "lost"
+"""Numbers of an editor that are no estimates, as are its costs: how many edits it made, and lost."""
+ALL = "all"
+
+_FEW = pa.list_(
+    pa.struct(
+        [("level", pa.string()), ("clusters", pa.int64()), ("low", pa.float64()), ("high", pa.float64())]
+    )
+)
+KEYS = ("editor", "reader", "kind", "subset", "metric", "against")
+SCHEMA = pa.schema(
+    [(name, pa.dictionary(pa.int32(), pa.string())) for name in KEYS]
+    + [(name, pa.float64()) for name in ("value", "low", "high")]
+    + [("cases", pa.int64()), ("clusters", pa.int64()), ("few", _FEW)]
+    + [("p", pa.float64()), ("detectable", pa.float64())]
+)
+
+
+class MetricLabel(NamedTuple):
+    """How a metric is shown: its name for people, and what is better."""
+
+    label: str
+    better: Better
+
+
+class Frame(NamedTuple):
+    """Estimates as one long table.
+
+    Attributes:
+        table: a row an estimate or a number. Its columns are those of SCHEMA: whose it is (editor, reader,
+            kind of reader), of which subset of the cases and which metric, by its id; `against` whom it is a
+            difference, else null; `cases` is null of what is no estimate. Any further columns say which cell
+            of a study it is from.
+        metrics: by id.
+    """
+
+    table: pa.Table
+    metrics: Mapping[str, MetricLabel] = {}
+
+    @property
+    def tags(self) -> list[str]:
+        """The further columns, such as which world a row is from."""
+        return [name for name in self.table.column_names if name not in SCHEMA.names]
+
+    def where(self, **wanted: Any) -> "Frame":
+        """The rows whose columns have some values: one, or one of several."""
+        mask = None
+        for column, values in wanted.items():
+            several = isinstance(values, Collection) and not isinstance(values, str)
+            known = pa.array([*values] if several else [values])
+            column_values = self.table[column]
+            if pa.types.is_dictionary(column_values.type):
+                column_values = column_values.cast(pa.string())
+            here = pc.is_in(column_values, value_set=known.cast(column_values.type))
+            mask = here if mask is None else pc.and_(mask, here)
+        return self if mask is None else self._replace(table=self.table.filter(mask))
+
+    def values(self, column: str) -> list[Any]:
+        """The different values of a column, in the order in which they first come."""
+        known = self.table[column].unique().to_pylist()
+        return [value for value in known if value is not None]
+
+    def rows(self) -> Iterator[tuple[dict[str, Any], Cell]]:
+        """Every row: what it is of, by column, and its cell."""
+        for row in self.table.to_pylist():
+            yield {name: row[name] for name in (*KEYS, *self.tags)}, _cell_of(row)
+
+    def cell(self, metric: str, reader: str, subset: str = ALL, **tags: Any) -> Any:
+        """One cell: an estimate, or a plain number; None where there is none."""
+        found = self.where(metric=metric, reader=reader, subset=subset, against=None, **tags)
+        return next((cell for _, cell in found.rows()), None)
+
+    def tag(self, **values: Any) -> "Frame":
+        """The frame with further columns of one value each."""
+        table = self.table
+        for name, value in values.items():
+            table = table.append_column(name, pa.array([value] * len(table)))
+        return self._replace(table=table)
+
+    def label_of(self, metric: str) -> str:
+        """What a metric is called where people see it."""
+        return self.metrics[metric].label if metric in self.metrics else metric
+
+    def write(self, path: Path) -> None:
+        """Write it as one Parquet file."""
+        labels = {name: [of.label, of.better] for name, of in self.metrics.items()}
+        table = self.table.replace_schema_metadata({"metrics": json.dumps(labels)})
+        with staged_file(path) as aside:
+            pq.write_table(table, aside, compression="zstd", compression_level=19, write_statistics=False)
+
+
+def read_frame(path: Path) -> Frame:
+    """A frame from disk.
+
+    Raises:
+        InputError: the file is no frame.
+    """
+    table = pq.read_table(path)
+    missing = set(SCHEMA.names) - set(table.column_names)
+    if missing:
+        raise InputError(f"{path} is no frame: it has no column {', '.join(sorted(missing))}")
+    labels = json.loads((table.schema.metadata or {}).get(b"metrics", b"{}"))
+    return Frame(table, {name: MetricLabel(*of) for name, of in labels.items()})
+
+
+def concat_frames(frames: Sequence[Frame]) -> Frame:
+    """The rows of several frames after one another; what a column lacks in one of them is null."""
+    table = pa.concat_tables(
+        [frame.table for frame in frames], promote_options="default"
+    ).unify_dictionaries()
+    metrics: dict[str, MetricLabel] = {}
+    for frame in frames:
+        metrics |= frame.metrics
+    return Frame(table, metrics)
+
+
+def frame_of(editors: Sequence[ScoredEditor]) -> Frame:
+    """Every estimate of some editors, their controls and references, and what edits cost.
+
+    Editors of the same cases share their references, which stand with each of them.
+    """
+    return make_frame(
+        [row for editor in editors for row in _rows_of_editor(editor)], editors[0].evaluation.metrics
+    )
+
+
+def frame_of_differences(
+    editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
+) -> Frame:
+    """Every editor less one reference, over the cases that both have."""
+    rows = [
+        ((editor, editor, EDITOR, subset, metric, differences.reference), comparison)
+        for editor, metrics in differences.comparisons.items()
+        for metric, comparison in metrics.items()
+    ]
+    return make_frame(rows, editors[0].evaluation.metrics)
+
+
+def label_metrics(definitions: Iterable[MetricDefinition]) -> dict[str, MetricLabel]:
+    """How each of some metrics is shown, by id."""
+    return {m.id: MetricLabel(m.title, m.better) for m in definitions}
+
+
+def amortise_cost(editor: ScoredEditor, unit: str) -> float | None:
+    """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
+    cost, prepare = editor.edits.cost, f"prepare_{unit}"
+    if unit not in cost or prepare not in cost:
+        return None
+    return cost[unit] + cost[prepare] * editor.edits.sweeps / len(editor.edits.results)
+
+
+Keys = tuple[str, str, str, str, str, str | None]
+"""The values of KEYS."""
+
+
+def _rows_of_editor(editor: ScoredEditor) -> Iterator[tuple[Keys, Cell]]:
+    own, edits = editor.name, editor.edits
+    kinds = {own: EDITOR, BEFORE_EDIT: BEFORE} | dict.fromkeys(editor.control_readers, CONTROL)
+    sizes = {name: int(mask.sum()) for name, mask in editor.evaluation.subsets(edits.results).items()}
+    for subset, readers in editor.summary.items():
+        for reader, metrics in readers.items():
+            of = (own, reader, kinds.get(reader, REFERENCE), subset)
+            yield (*of, EDITS, None), sizes[subset]
+            yield from (((*of, metric, None), estimate) for metric, estimate in metrics.items())
+    numbers: dict[str, float | None] = {LOST: edits.results.lost_edits, **edits.cost}
+    numbers |= {f"amortised_{unit}": amortise_cost(editor, unit) for unit in ("seconds", "flops")}
+    yield from (((own, own, EDITOR, ALL, name, None), value) for name, value in numbers.items())
+
+
+def make_frame(rows: Sequence[tuple[Keys, Cell]], definitions: Sequence[MetricDefinition]) -> Frame:
+    """The frame of some cells, each with the values of KEYS; without those that are None."""
+    lines = [[*keys, *_values_of(cell)] for keys, cell in rows if cell is not None]
+    columns = zip(*lines, strict=True) if lines else [()] * len(SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return Frame(pa.table(arrays, schema=SCHEMA), label_metrics(definitions))
+
+
+def _values_of(cell: Cell) -> tuple[Any, ...]:
+    """A cell as the columns of SCHEMA behind the keys."""
+    if isinstance(cell, Comparison):
+        value, low, high, p, detectable, cases, clusters, few = cell
+    elif isinstance(cell, Estimate):
+        (value, low, high, cases, clusters, few), p, detectable = cell, None, None
+    else:
+        return (cell, *[None] * 7)
+    return value, low, high, cases, clusters, [one._asdict() for one in few], p, detectable
+
+
+def _cell_of(row: Mapping[str, Any]) -> Cell:
+    if row["cases"] is None:
+        value: float | None = row["value"]
+        return value
+    few = tuple(Few(**one) for one in row["few"] or ())
+    counts = row["cases"], row["clusters"], few
+    if row["p"] is None:
+        return Estimate(row["value"], row["low"], row["high"], *counts)
+    return Comparison(row["value"], row["low"], row["high"], row["p"], row["detectable"], *counts)

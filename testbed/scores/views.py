@@ -1,0 +1,174 @@
+"""Tables as views of the frame: which readers are rows, which metrics of which subset are columns.
+
+A view is data. What it cannot say is plain Python: a table is a tuple of rows, to which a foot can be added,
+or rows that a paper prints.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
+from corpus.errors import InputError
+from testbed.scores.frame import ALL, BEFORE, CONTROL, EDITOR, EDITS, LOST, REFERENCE, Frame
+from testbed.scores.statistics import Comparison, Estimate
+from testbed.scores.tables import Cell, RowsBehind, Table
+
+KINDS = (EDITOR, CONTROL, BEFORE, REFERENCE)
+Choice = str | int | float | Sequence[Any] | Mapping[Any, str]
+"""Values of a column of the frame: one, several in this order, or several with what they are called."""
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        metric: its id.
+        head: what stands above it; the metric's label if nothing is said.
+        where: what else its cells are of, by column of the frame, such as {"subset": "support 1"}.
+        show: the cell, or the number of cases behind it (a plain number as a whole one), or the value without
+            its interval.
+    """
+
+    metric: str
+    head: str = ""
+    where: Mapping[str, Any] = {}
+    show: Literal["cell", "count", "value"] = "cell"
+
+
+class View(NamedTuple):
+    """A table of a frame, as data.
+
+    Attributes:
+        key, title, note: of the table.
+        columns: metrics by id, or columns that say more.
+        rows: which columns of the frame name a row, the outermost first, and what stands above them.
+        who: the readers that are shown: kinds of readers, or their names, in order.
+        where: which values of the frame's columns are meant; of those that name rows, in which order.
+        ranked: whether arrows say what is better, and the best editor of each column stands out.
+    """
+
+    key: str
+    title: str
+    columns: Sequence[str | Column]
+    rows: Mapping[str, str] = {"reader": "editor"}
+    who: Sequence[str] = (EDITOR,)
+    where: Mapping[str, Choice] = {}
+    note: str = ""
+    ranked: bool = False
+
+
+def make_table(view: View, frame: Frame) -> Table:
+    """The table that a view shows of a frame.
+
+    A row without any cell is left out, and one of no cases where they are counted. Of a reader that several
+    editors have, as references are, the first counts.
+
+    Raises:
+        InputError: the frame has several values where the view says nothing of them, such as several worlds.
+    """
+    columns = [Column(one) if isinstance(one, str) else one for one in view.columns]
+    people = choose_readers(frame, view.who)
+    choices = {name: _choices_of(view, frame, people, name) for name in view.rows}
+    fixed = {"subset": ALL, "against": None} | {k: v for k, v in view.where.items() if k not in view.rows}
+    if "reader" not in view.rows and people:
+        fixed = {"reader": people[0]} | fixed
+    find = _index_cells(
+        frame, [c.metric for c in columns], {*fixed, *view.rows, *(k for c in columns for k in c.where)}
+    )
+    rows: list[list[Cell]] = []
+    readers: list[str] = []
+    for values in product(*(of for of in choices.values())):
+        of_row = fixed | dict(zip(view.rows, values, strict=True))
+        line = [_show_cell(find(of_row | {"metric": c.metric, **c.where}), c.show) for c in columns]
+        counts = [cell for cell, c in zip(line, columns, strict=True) if c.show == "count"]
+        if any(cell is not None for cell in line) and all(counts):
+            rows.append([*(of[value] for of, value in zip(choices.values(), values, strict=True)), *line])
+            readers.append(str(of_row.get("reader")))
+    heads = [c.head or frame.label_of(c.metric) for c in columns]
+    known = {
+        head: frame.metrics[c.metric]
+        for head, c in zip(heads, columns, strict=True)
+        if c.metric in frame.metrics
+    }
+    complete = complete_editors(frame) if view.ranked else set()
+    return Table(
+        view.key,
+        view.title,
+        [*view.rows.values(), *heads],
+        rows,
+        view.note,
+        words=len(view.rows),
+        better={head: of.better for head, of in known.items()} if view.ranked else {},
+        contest=[i for i, reader in enumerate(readers) if reader in complete],
+        behind={
+            head: RowsBehind(c.metric, str(c.where.get("subset", ALL)))
+            for head, c in zip(heads, columns, strict=True)
+        },
+    )
+
+
+def choose_readers(frame: Frame, who: Sequence[str]) -> list[str]:
+    """The readers that some kinds and names stand for, in this order."""
+    names = dict.fromkeys(
+        name
+        for one in who
+        for name in (
+            frame.where(kind=one).values("reader")
+            if one in KINDS
+            else frame.where(reader=one).values("reader")
+        )
+    )
+    return [*names]
+
+
+def complete_editors(frame: Frame) -> set[str]:
+    """The editors that may be named best: those that have all cases, and numbers for each."""
+    own = frame.where(kind=EDITOR, subset=ALL)
+    edits, lost = (
+        dict(zip(*(own.where(metric=name).table[k].to_pylist() for k in ("editor", "value")), strict=True))
+        for name in (EDITS, LOST)
+    )
+    most = max(edits.values(), default=0)
+    return {name for name, count in edits.items() if count == most and not lost.get(name)}
+
+
+def _choices_of(view: View, frame: Frame, people: Sequence[str], column: str) -> dict[Any, Any]:
+    """The values of a column that names rows, in their order, and what they are called."""
+    if column == "reader":
+        return {name: name for name in people}
+    choice = view.where.get(column, frame.values(column))
+    if isinstance(choice, Mapping):
+        return dict(choice)
+    several = [choice] if isinstance(choice, str | int | float) else choice
+    return {value: value for value in several}
+
+
+def _index_cells(
+    frame: Frame, metrics: Sequence[str], named: set[str]
+) -> Callable[[Mapping[str, Any]], Cell]:
+    """How to find a cell of some metrics by the values of columns.
+
+    Args:
+        named: the columns that are told apart.
+    """
+    part = frame.where(metric=metrics)
+    mixed = {tag: values for tag in frame.tags if tag not in named and len(values := part.values(tag)) > 1}
+    if mixed:
+        tag, values = next(iter(mixed.items()))
+        raise InputError(
+            f"a view of {', '.join(metrics[:3])} says nothing of {tag!r}, of which the frame has "
+            f"{', '.join(map(str, values[:5]))}; name it in rows, in where, or in each column's where"
+        )
+    order = sorted({"metric", *named} & {*frame.table.column_names})
+    cells: dict[tuple[Any, ...], Cell] = {}
+    for of, cell in part.rows():
+        cells.setdefault(tuple(of[name] for name in order), cell)
+    return lambda wanted: cells.get(tuple(wanted.get(name) for name in order))
+
+
+def _show_cell(cell: Cell, show: str) -> Cell:
+    if show == "count" and cell is not None:
+        return cell.cases if isinstance(cell, Estimate | Comparison) else int(cell)
+    if show == "value" and isinstance(cell, Estimate | Comparison):
+        return cell[0]
+    return cell
