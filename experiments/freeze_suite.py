@@ -13,8 +13,8 @@ from typing import Any
 
 from corpus.files import read_json, write_json
 from experiments.command import launch_module
-from testbed.edit import draw_with_agent, plan_jobs
-from testbed.examine import check_digests, digest_world, prepare_world
+from testbed.commands.edit import draw_with_agent, plan_jobs
+from testbed.commands.examine import check_digests, digest_world, prepare_world
 from testbed.run.runs import provenance
 from testbed.run.runtime import describe_device
 from testbed.suite import HASHES, SUITE, list_worlds

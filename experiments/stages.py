@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.settings import StagedSettings
+from testbed.commands.corpus import build_corpus
+from testbed.commands.edit import edit
+from testbed.commands.report import report
+from testbed.commands.train import train
 from testbed.console import say
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.engine.catalogue import whose_options
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.report import report
 from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
@@ -21,7 +22,6 @@ from testbed.scores.gather import EditorResults, gather_results, pool_results
 from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import EditSettings, ReportSettings
-from testbed.train import train
 
 Stage = tuple[str, Callable[[], object]]
 """What is done, and doing it, which is quick where it was done before."""

@@ -1,121 +1,15 @@
 """python -m testbed.ask "Ada Marlow educated at": what model and agent answer, also after an --edit."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from testbed.cells import Shown, show_number
-from testbed.console import print_table, run_command, say
-from testbed.engine.catalogue import whose_options
-from testbed.engine.makers import describe_other_code
-from testbed.engine.tuning import with_tuned_settings
+from testbed.console import run_command
 from testbed.launch import launch_command
-from testbed.open_run import OpenRun
-from testbed.run.runs import Run, recorded_settings
-from testbed.settings import AskSettings, EditSettings
-from testbed.waiting import doing
-
-if TYPE_CHECKING:
-    from testbed.run.world import World
-
-
-def ask(options: AskSettings) -> None:
-    """Print the top answers of model and agent side by side; with an edit, before and after it.
-
-    With an edit, what depends on the edited fact is asked as well. With `structure`, print instead how
-    probable each dependence between relations is; with `beliefs`, what `self-bayes` finds in the model.
-
-    Raises:
-        InputError: an unknown name or relation, or a run without a trained model.
-    """
-    doing("loading world, agent and model")
-    run = OpenRun(Run(options.runs, options.run), options.agent)
-    for sentence in describe_other_code(run.run):
-        say(sentence)
-    if options.structure:
-        _show_structure(run.run, run.world)
-    elif options.beliefs:
-        from testbed.beliefs import show_beliefs
-
-        editor = whose_options("self-bayes")
-        config = options.configs.get(editor.options, editor.config)
-        show_beliefs(run.world, run.model, config, options.top)
-    elif not options.edit:
-        run.ask(options.question, options.top).print()
-        say(f"the agent is {run.standard}")
-    else:
-        _ask_edited(options, run)
-
-
-def _ask_edited(options: AskSettings, run: OpenRun) -> None:
-    """Print answers before and after an edit: to a question, and to what depends on the edited fact."""
-    question = run.world.tokenizer.language.parse_prompt(options.question)
-    settings = _edit_settings(options, run.run)
-    doing(f"editing by {options.editor}")
-    edited = run.edit(
-        options.editor,
-        options.edit,
-        options.credence,
-        options.request,
-        options.seed,
-        settings,
-        options.learn,
-    )
-    say(f"edit by {options.editor}: {options.edit}")
-    doing("asking the model and the agent")
-    for s, r in dict.fromkeys([question, *edited.questions]):
-        edited.ask_about(s, r, options.top).print()
-    say(f"the agent is {run.standard}")
-
-
-def _edit_settings(options: AskSettings, run: Run) -> EditSettings:
-    """Hyper-parameters as they were typed, or as they were tuned."""
-    settings = EditSettings(
-        run=options.run,
-        runs=options.runs,
-        configs=options.configs,
-        tuned=options.tuned,
-        agent=options.agent,
-        seed=options.seed,
-    )
-    if options.tuned:
-        settings = replace(settings, configs=with_tuned_settings(run, [options.editor], settings))
-    return settings
-
-
-def _show_structure(run: Run, world: "World") -> None:
-    """p(relation depends on ... | facts), the likeliest first, and whether downstream facts persist."""
-    import numpy as np
-
-    from bayes.persistence import persistence_posterior
-    from bayes.structure import structure_posterior
-    from testbed.run.world import exact_config
-
-    prior, names = exact_config(recorded_settings(run, "corpus")[0]), world.graph.relations
-    forests = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
-    rows = []
-    for r, name in enumerate(names):
-        best = int(np.argmax(forests.depends[:, r]))
-        up = int(world.graph.upstream[r])
-        truth = names[up] if up >= 0 else "nothing"
-        likeliest = float(forests.depends[best, r])
-        depends = Shown(f"{likeliest:.3f} {names[best]}", {"relation": names[best], "probability": likeliest})
-        rows.append((name, depends, show_number(forests.alone[r], ".3f"), truth))
-    print_table(
-        "which relation depends on which", ("relation", "depends on", "on nothing", "in this world"), rows
-    )
-    persistence = persistence_posterior(world.graph, prior, world.sentences)
-    low, high = (f"{x:+,.1f}" for x in (persistence.log_odds_low, persistence.log_odds_high))
-    say(
-        f"dependent facts persist with probability {persistence.fact_world[0]:.3f} to "
-        f"{persistence.fact_world[1]:.3f} (log odds {low} to {high} nats), judged by {persistence.facts:,} "
-        f"facts stated often"
-    )
+from testbed.settings import AskSettings
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return run_command("ask", __doc__ or "", AskSettings, ask, args)
+    return run_command("ask", __doc__ or "", AskSettings, "testbed.commands.ask:ask", args)
 
 
 if __name__ == "__main__":

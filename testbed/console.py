@@ -17,7 +17,7 @@ from testbed.cells import as_json, cell_text, escape_controls
 from testbed.command_line import HELP, about_presets, parse_options, preset_of
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
 from testbed.evaluations.catalogue import own_evaluations
-from testbed.launch import INTERRUPTED
+from testbed.launch import INTERRUPTED, load_function
 from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
@@ -42,16 +42,17 @@ def run_command(
     name: str,
     description: str,
     options: type[Options] | Mapping[str, Options],
-    body: Callable[[Options], None],
+    work: Callable[[Options], None] | str,
     args: Sequence[str] | None,
 ) -> int:
-    """Parse the command line and run `body`; returns the exit code.
+    """Parse the command line and do the work; returns the exit code.
 
     Args:
         name: of the command; with its package where that is not testbed.
         options: a dataclass, or presets of it by name; without a preset on the command line the
             default one is taken. Where it has `configs`, hyper-parameters of the user's own editors that
             are named join them.
+        work: what is done with the options; as "module:function", its module is loaded once they are parsed.
 
     Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2. With --json
     standard output has one JSON object and nothing else, see `print_json`.
@@ -78,7 +79,7 @@ def run_command(
         description += ABOUT_JSON
         settings = parse_options(_add_own_settings(default, args), prog, description, args)
         with output:
-            body(settings)
+            (load_function(work) if isinstance(work, str) else work)(settings)
     except NotMadeError as error:
         from testbed.advice import command_for
 

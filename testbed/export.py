@@ -4,137 +4,15 @@ With --cases, what is asked of its edits too, for editors of any framework. With
 """
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from corpus.errors import InputError
-from corpus.files import read_json, verify_folder
-from testbed.console import print_table, run_command, say, show_progress
-from testbed.edit import draw_with_agent, take_whole_sequences
+from testbed.console import run_command
 from testbed.launch import launch_command
 from testbed.presets import EXPORT
-from testbed.run.lock import only_one, only_one_at
-from testbed.run.runs import Run, folder_digest
-from testbed.settings import ExportSettings
-from testbed.waiting import doing
-
-if TYPE_CHECKING:
-    from lm.language_model import LanguageModel
-    from testbed.run.world import World
-
-ORIGIN = "origin.json"
-STOPS_SHOWN = 5
-
-
-def export(options: ExportSettings) -> None:
-    """Write a run's checkpoint, configuration and tokenizer as one folder, and print how to open it.
-
-    With cases, all that `testbed.engine.door` needs to edit and ask it stands beside. Does nothing where the
-    folder holds the same already. With gold, a dataset of the agent's beliefs is written instead.
-
-    Raises:
-        InputError: a run without a trained model, names that the files cannot tell apart, or a folder
-            with something else in it.
-    """
-    if options.gold:
-        export_gold(options)
-        return
-    from corpus.text.tokenizer import find_unsure_stops, tokenizer_files
-    from lm.huggingface import export_model
-    from testbed.run.model import load_model
-    from testbed.run.runtime import prepare_jax
-    from testbed.run.world import load_world
-
-    doing("loading world and model")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    prepare_jax()
-    model, checkpoint = load_model(run, world, options.checkpoint)
-    folder = options.folder or run.folder / ("door" if options.with_cases else "huggingface")
-    origin = {"checkpoint": folder_digest(checkpoint), "corpus": folder_digest(run.corpus)}
-    if not folder.exists():
-        lock = (
-            only_one_at(folder.with_name(f".{folder.name}.lock"))
-            if options.folder
-            else only_one(run, "export")
-        )
-        with lock:
-            export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
-    elif (folder / ORIGIN).exists() and read_json(folder / ORIGIN) == origin:
-        verify_folder(folder)
-        say(f"{folder} holds this checkpoint already")
-    else:
-        raise InputError(f"{folder} holds something else; choose another --folder, or move it away")
-
-    files = ("config.json", "model.safetensors", "tokenizer.json")
-    sizes = [(name, (folder / name).stat().st_size) for name in files]
-    print_table(f"{checkpoint.name} of {run.folder}, {model.vocabulary:,} tokens", ("file", "bytes"), sizes)
-    unsure = find_unsure_stops(world.tokenizer)
-    if unsure:
-        names = ", ".join(map(repr, unsure[:STOPS_SHOWN])) + (", ..." if len(unsure) > STOPS_SHOWN else "")
-        say(f"{len(unsure)} names may hide the end of a sentence when documents are encoded: {names}")
-    say("from transformers import AutoModelForCausalLM as M, AutoTokenizer as T")
-    say(f"model, tokenizer = M.from_pretrained({str(folder)!r}), T.from_pretrained({str(folder)!r})")
-    if options.with_cases:
-        export_cases(options, run, world, model, checkpoint, folder)
-
-
-def export_cases(
-    options: ExportSettings, run: Run, world: "World", model: "LanguageModel", checkpoint: Path, folder: Path
-) -> None:
-    """Write cases beside an exported model.
-
-    Raises:
-        InputError: the folder holds others.
-    """
-    from testbed.engine.door_cases import CASES, DOOR, write_cases
-    from testbed.engine.questions import Questions
-    from testbed.engine.trace import inputs_of
-
-    made_from = {"inputs": inputs_of(run, checkpoint), "settings": options.settings_as_data()}
-    if (folder / DOOR).exists():
-        exported = read_json(folder / DOOR)
-        if {key: exported.get(key) for key in made_from} != made_from:
-            raise InputError(f"{folder} holds other cases; choose another --folder, or move it away")
-        say(f"{folder} holds these cases already")
-    else:
-        cases = take_whole_sequences(draw_with_agent(world, options)[1], options)
-        longest = Questions(world, model, cases, options.seed).names.longest
-        write_cases(world, cases, options.sequence, longest, made_from, folder)
-    count = len((folder / CASES).read_text(encoding="utf-8").splitlines())
-    say(f"{count} cases: copy {folder / 'door.py'} beside your editor, and from a script of yours")
-    say(f"from door import examine; examine(edit, {str(folder)!r}, 'answers')")
-    say(f"python -m testbed.score answers --name my-editor {run.options}")
-
-
-def export_gold(options: ExportSettings) -> None:
-    """Write what the agent believes of every question of some worlds, and print how to open it.
-
-    Raises:
-        InputError: there is no such run, or the folder is there already.
-    """
-    from testbed.gold_dataset import make_split, write_dataset
-
-    runs = [Run(options.runs, name) for name in dict.fromkeys((options.run, *options.and_runs))]
-    folder = options.folder or runs[0].folder / "gold"
-    if folder.exists():
-        raise InputError(f"{folder} is there already; choose another --folder, or move it away")
-    splits = []
-    with show_progress("gold", len(runs)) as advance:
-        for run in runs:
-            splits.append(make_split(run, options))
-            advance(1)
-    write_dataset(splits, folder)
-    tables = ("facts", "cases", "choices", "claims")
-    rows = [(split.name, *(len(split.tables[table]) for table in tables)) for split in splits]
-    print_table(f"gold of {folder}", ("split", *tables), rows)
-    say("from datasets import load_dataset")
-    say(f"load_dataset({str(folder)!r}, 'choices', split={splits[0].name!r})")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return run_command("export", __doc__ or "", EXPORT, export, args)
+    return run_command("export", __doc__ or "", EXPORT, "testbed.commands.export:export", args)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType
+from typing import Any
 
 from testbed.waiting import tell_waits
 
@@ -37,6 +39,12 @@ def launch_command(main: Callable[[], int]) -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def load_function(place: str) -> Callable[[Any], None]:
+    """What "module:function" names, such as the work of a command."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _handle_interrupt(_: int, frame: FrameType | None) -> None:

@@ -1,130 +1,15 @@
 """python -m testbed.score ANSWERS --name NAME: score edits that were made elsewhere, by door.py."""
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
-from corpus.errors import InputError
-from corpus.files import hash_content, hash_file, read_json, write_json
-from testbed.console import run_command, say
-from testbed.edit import (
-    Job,
-    Jobs,
-    draw_with_agent,
-    print_headlines,
-    recalibrate_model,
-    take_whole_sequences,
-    trace_cases,
-)
-from testbed.engine.catalogue import editor_entries
+from testbed.console import run_command
 from testbed.launch import launch_command
-from testbed.own import plain_name
 from testbed.presets import SCORE
-from testbed.run.lock import only_one
-from testbed.run.runs import Run, differing_settings
-from testbed.settings import ScoreSettings
-from testbed.waiting import doing
-
-NAME = re.compile(r"[A-Za-z][\w.-]*")
-PATHLESS = "(files)"
-"""Stands for the module of an editor that is not here."""
-
-
-def score(options: ScoreSettings) -> None:
-    """Check the answers of a folder, write them as the rows of an editor, and print the headlines.
-
-    Raises:
-        InputError: as `import_answers`.
-    """
-    jobs = import_answers(options)
-    with only_one(jobs.run, "edit"):
-        print_headlines(jobs, options)
-
-
-def import_answers(options: ScoreSettings) -> Jobs:
-    """Check the answers of a folder, and write them as the rows of an editor.
-
-    Raises:
-        InputError: answers to other cases, or incomplete ones; or the unedited model answered otherwise there
-            than here.
-    """
-    from testbed.engine.door_scores import check_before, describe_strength, read_folder, write_results
-    from testbed.engine.questions import Questions
-    from testbed.engine.records import is_complete
-    from testbed.engine.trace import folder_of
-    from testbed.run.model import load_model
-    from testbed.run.runtime import circumstances, prepare_jax
-    from testbed.run.world import load_world
-    from testbed.scores.readers import columns_of
-    from testbed.scores.recalibration import temperatures_file
-
-    _check_name(options.name)
-    about = read_json(options.answers / "about.json")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    prepare_jax()
-    model, checkpoint = load_model(run, world, options.checkpoint)
-    shared = trace_cases(run, checkpoint, options)
-    bound = {key: shared[key] for key in ("inputs", "settings")}
-    doing("checking the answers")
-    differ = differing_settings({key: about.get(key) for key in bound}, bound)
-    if differ:
-        raise InputError(
-            f"{options.answers} are answers to other cases ({'; '.join(differ[:3])}); give testbed.score the "
-            "options that testbed.export --cases had"
-        )
-    agent, drawn_cases = draw_with_agent(world, options)
-    cases = take_whole_sequences(drawn_cases, options)
-    questions = Questions(world, model, cases, options.seed)
-    answers = read_folder(options.answers, about, world, questions, options.sequence)
-    check_before(questions, answers, about)
-    digest = hash_file(options.answers / "after.jsonl")
-    trace = shared | {"editor": options.name, "method": describe_method(options.name, about, digest)}
-    folder = folder_of(run, options.evaluation, options.name, trace)
-    columns = columns_of(options.chosen_evaluation)
-    origin = {"tuned": None, "made_with": circumstances() | {"door": about["versions"]}}
-    temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
-    jobs = Jobs(run, world, model, columns, [Job(options.name, None, trace, folder)], origin, temperatures)
-    with only_one(run, "edit"):
-        if is_complete(folder):
-            say(f"{folder} has these answers already")
-        else:
-            standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
-            untraced = {"standard": standard, "controls": answers.controls} | origin
-            write_json(folder / "config.json", trace | untraced)
-            write_results(questions, answers, columns, folder)
-        recalibrate_model(jobs, options, (agent, drawn_cases))
-        for sentence in describe_strength(questions, answers):
-            say(sentence)
-    return jobs
-
-
-def describe_method(name: str, about: dict[str, Any], answers: str) -> dict[str, Any]:
-    """What the results of a script depend on, in the form of `testbed.engine.identity.method_identity`.
-
-    Args:
-        answers: the checksum of its answers.
-    """
-    settings = {key: about[key] for key in ("editor", "fields", "padding", "apart", "batch", "device")}
-    settings["answers"] = answers
-    return {
-        "editor": f"{PATHLESS}:{name}",
-        "settings": settings,
-        "facts": "testbed.engine.methods:the_request",
-        "code": hash_content([about["script"], about["door"]]),
-    }
-
-
-def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise InputError(f"--name {name!r} should be a plain name for tables, such as my-editor")
-    if name in editor_entries():
-        raise InputError(f"--name {name} is that of a built-in editor; choose another")
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line."""
-    return run_command("score", __doc__ or "", SCORE, score, args)
+    return run_command("score", __doc__ or "", SCORE, "testbed.commands.score:score", args)
 
 
 if __name__ == "__main__":

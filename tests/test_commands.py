@@ -20,6 +20,7 @@ from corpus.files import read_record, staged_folder, write_record
 from corpus.text.language import Kind
 from lm.huggingface import import_model
 from testbed import ask, corpus, demo, edit, export, report, train
+from testbed.commands import demo as demonstration
 from testbed.engine.records import TABLES
 from testbed.engine.results import read_results
 from testbed.run.model import load_model
@@ -263,7 +264,7 @@ def test_export(finished, tmp_path, capsys):
 def test_the_demo_runs_every_stage(tmp_path, monkeypatch):
     seen = []
     for name in ("build_corpus", "train", "edit", "ask", "report"):
-        monkeypatch.setattr(demo, name, lambda settings, name=name: seen.append((name, settings)))
+        monkeypatch.setattr(demonstration, name, lambda settings, name=name: seen.append((name, settings)))
     assert demo.main(["tiny", *at(tmp_path), "--seed", "3"]) == 0
     assert [name for name, _ in seen] == ["build_corpus", "train", "edit", "ask", "report"]
     assert all(settings.run == "x" and settings.runs == tmp_path for _, settings in seen)

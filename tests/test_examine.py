@@ -7,10 +7,11 @@ import pytest
 
 from corpus.errors import InputError
 from corpus.files import read_json, verify_folder, write_json
-from testbed import examine
+from testbed.commands import examine
 from testbed.engine.door_cases import hash_cases
 from testbed.engine.results import NoNumbersError, mark_lost_edits
 from testbed.evaluations.hase import Hase
+from testbed.examine import main
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import folder_digest
 from testbed.run.world import load_world
@@ -180,7 +181,7 @@ def small_suite(trained, tmp_path, monkeypatch):
 def test_an_editor_is_examined_and_its_folder_can_be_handed_in(small_suite, tmp_path, capsys, monkeypatch):
     folder = tmp_path / "examined"
     args = ["random-target", "--quick", "--runs", str(small_suite), "--folder", str(folder)]
-    assert examine.main(args) == 0
+    assert main(args) == 0
     assert "bit for bit" in capsys.readouterr().out
     made = folder / "random-target-v1-quick"
     verify_folder(made)
@@ -191,8 +192,8 @@ def test_an_editor_is_examined_and_its_folder_can_be_handed_in(small_suite, tmp_
     assert all(set(editor["numbers"]) == rows for editor in card["editors"])
     assert (made / "answers" / QUICK / "choices.parquet").is_file()
     # Again: nothing is edited, and the card is the same.
-    monkeypatch.setattr("testbed.edit.run_jobs", None)
-    assert examine.main(args) == 0
+    monkeypatch.setattr("testbed.commands.edit.run_jobs", None)
+    assert main(args) == 0
     again = read_json(made / "scorecard.json")
     assert again["editors"] == card["editors"]
 
@@ -200,11 +201,11 @@ def test_an_editor_is_examined_and_its_folder_can_be_handed_in(small_suite, tmp_
     known = read_json(examine.HASHES)
     known["worlds"][QUICK] |= {"weights": "0", "device": "a Babbage"}
     write_json(examine.HASHES, known)
-    assert examine.main(args) == 0
+    assert main(args) == 0
     assert "a Babbage" in capsys.readouterr().out
     known["worlds"][QUICK]["cases"] = "0"
     write_json(examine.HASHES, known)
-    assert examine.main(args) == 2
+    assert main(args) == 2
     assert "(cases)" in complaint(capsys)
 
 
@@ -217,14 +218,14 @@ def test_an_editor_elsewhere_is_examined_by_its_answers(small_suite, tmp_path, c
     (world,) = examine.list_worlds()
     with monkeypatch.context() as patch:
         patch.setattr(examine, "list_worlds", lambda *_: [world, world._replace(name=COUPLES)])
-        assert examine.main(["--export", str(exam), "--quick", "--runs", str(small_suite)]) == 0
+        assert main(["--export", str(exam), "--quick", "--runs", str(small_suite)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "left out" in out
     assert "python -m testbed.examine answers --name my-editor --quick" in out
     assert [path.name for path in exam.iterdir()] == [QUICK]
     door.examine(lambda *_: None, exam / QUICK, answers / QUICK, report=lambda _: None)
     words = [str(answers), "--name", "mine", "--quick", "--runs", str(small_suite), "--folder", str(folder)]
-    assert examine.main(words) == 0
+    assert main(words) == 0
     by_name = {
         e["editor"]: e["numbers"] for e in read_json(folder / "mine-v1-quick" / "scorecard.json")["editors"]
     }

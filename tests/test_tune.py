@@ -14,13 +14,13 @@ from lm.editors.in_context import InContextConfig
 from lm.editors.lora import LoraConfig
 from lm.editors.rome import RomeConfig
 from testbed import edit, tune
+from testbed.commands.tune import GOOD, choose_setting, halton_point, settings_to_try
 from testbed.engine.catalogue import default_configurations, editor_entries
 from testbed.engine.trace import check_tuned_apart
 from testbed.engine.tuning import tuned_file, tuning_context, with_tuned_settings
 from testbed.evaluations.hase import Hase
 from testbed.run.runs import Run
 from testbed.settings import EditSettings
-from testbed.tune import GOOD, choose_setting, halton_point, settings_to_try
 from tests.runs import at, complaint, copied
 
 FEW = ["--cases.count", "20"]

@@ -37,7 +37,7 @@ from experiments.benchmarks.harness import (
 )
 from experiments.benchmarks.naive import DenseAgent, evidence
 from experiments.command import launch_module
-from testbed.corpus import build_corpus
+from testbed.commands.corpus import build_corpus
 from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS
 from testbed.protocol import Case

@@ -29,8 +29,9 @@ from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import measure_process, record_stage
 from experiments.command import launch_module
 from experiments.settings import StudySettings
+from testbed.commands.corpus import build_corpus
+from testbed.commands.train import train
 from testbed.console import print_table, say
-from testbed.corpus import build_corpus
 from testbed.engine.checks import prepare_editor
 from testbed.engine.plan import SHARE, bytes_of_an_edit, compiled_edits_that_fit, edits_that_fit, free_bytes
 from testbed.engine.questions import Questions
@@ -44,7 +45,6 @@ from testbed.run.runs import Run, provenance
 from testbed.run.runtime import prepare_jax
 from testbed.run.world import load_world
 from testbed.settings import EditSettings
-from testbed.train import train
 
 Size = Literal["tiny", "small", "paper"]
 EDITORS = (

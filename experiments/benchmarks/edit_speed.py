@@ -48,8 +48,8 @@ from lm.editors.lora.method import lora_down
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.model import init_params
+from testbed.commands.corpus import build_corpus
 from testbed.console import print_table
-from testbed.corpus import build_corpus
 from testbed.engine.methods import Method, the_request
 from testbed.engine.plan import order_by_length
 from testbed.engine.questions import Questions, answer_probes, option_log_probabilities

@@ -125,7 +125,7 @@ def _run_options(settings: Settings) -> dict[str, Any]:
 
 def measure_corpus(settings: Settings) -> float:
     """A world with as many subjects and objects for each fact as the paper's has."""
-    from testbed.corpus import build_corpus
+    from testbed.commands.corpus import build_corpus
 
     corpus_settings = replace(CORPUS["paper"], **_run_options(settings))
     corpus_settings = replace(corpus_settings, world=scale_world(corpus_settings.world, settings.size))
@@ -154,7 +154,7 @@ def measure_gold(settings: Settings) -> float:
 
 def measure_train(settings: Settings) -> float:
     """Some steps of training; the speed of the later half, when everything is compiled."""
-    from testbed.train import train
+    from testbed.commands.train import train
 
     recipe = TRAIN["laptop"]
     # The more names, the more tokens some of them have: documents of 100,000 facts do not fit into 160.
@@ -168,7 +168,7 @@ def measure_edit(settings: Settings) -> float:
     """Edits by the command; seconds as it recorded them, which leave compilation out."""
     import pyarrow.parquet as pq
 
-    from testbed.edit import edit
+    from testbed.commands.edit import edit
 
     edit(replace(EDIT["laptop"], cases=CaseConfig(count=EDITED), **_run_options(settings)))
     (folder,) = (settings.run(settings.size).edits / "hase").iterdir()
@@ -197,8 +197,8 @@ def measure_report(settings: Settings) -> float:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    from testbed.commands.report import report
     from testbed.engine.records import TABLES, seal_results, table_file
-    from testbed.report import report
 
     source = settings.run(min(settings.sizes))
     run = Run(source.root, f"rows-{settings.size}")

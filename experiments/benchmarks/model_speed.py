@@ -35,10 +35,10 @@ from corpus.text.tokenizer import BOS
 from experiments.benchmarks.harness import format_range, run_benchmark, summarise_runs, versions_of
 from experiments.command import launch_module
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
+from testbed.commands.train import PRECISIONS
 from testbed.console import print_table
 from testbed.launch import TUNABLES
 from testbed.presets import TRAIN
-from testbed.train import PRECISIONS
 
 Size = Literal["paper", "tiny"]
 Kind = Literal["ours", "torch", "torch compiled"]

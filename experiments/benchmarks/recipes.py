@@ -36,8 +36,8 @@ from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import BenchmarkSettings, run_benchmark
 from experiments.benchmarks.scaled import scale_world
 from experiments.command import launch_module
+from testbed.commands.corpus import build_corpus
 from testbed.console import print_table, say
-from testbed.corpus import build_corpus
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, provenance, read_metrics, recorded_settings
 from testbed.run.trainer import seconds_to

@@ -28,8 +28,8 @@ from corpus.config import BuiltinWorld
 from experiments.benchmarks.harness import record_stage
 from experiments.command import launch_module
 from experiments.settings import StudySettings
+from testbed.commands.corpus import build_corpus
 from testbed.console import print_table, say, show_progress
-from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
 from testbed.pages.charts import interval_halves, picture_style, save_figure
 from testbed.pages.inks import AGENT, GRID, MODEL, QUIET

@@ -30,8 +30,8 @@ from experiments.command import launch_module
 from experiments.record import estimate_as_list
 from experiments.settings import StudySettings
 from experiments.studies.agents_disagree import CREDENCE, ask_before_and_after, share_of_cases
+from testbed.commands.corpus import build_corpus
 from testbed.console import print_table, say, show_progress
-from testbed.corpus import build_corpus
 from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS
 from testbed.run.agents import exact_agent

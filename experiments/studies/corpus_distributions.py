@@ -18,8 +18,8 @@ from corpus.seeds import generator
 from corpus.text.documents import cut_documents
 from corpus.text.language import Kind
 from experiments.command import launch_module
+from testbed.commands.corpus import build_corpus
 from testbed.console import print_table, say
-from testbed.corpus import build_corpus
 from testbed.presets import CORPUS
 from testbed.run.runs import Run
 from testbed.run.world import World, load_world

@@ -31,6 +31,7 @@ from experiments.settings import StagedSettings
 from experiments.studies.demo_worlds import list_model_stages, list_world_runs
 from experiments.studies.structure_reasoning import Thresholds
 from experiments.studies.structures import FALSE, false_changes
+from testbed.commands.tune import choose_setting
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, KEPT, SKILL_RECALIBRATED, SUCCESS
 from testbed.presets import EDIT
@@ -41,7 +42,6 @@ from testbed.scores.statistics import Comparison, Estimate, compare_metrics, est
 from testbed.scores.summary import measure_readers
 from testbed.scores.tables import Better, Cell, Table
 from testbed.settings import CaseConfig, EditSettings
-from testbed.tune import choose_setting
 
 OURS, RIVAL = "keyed", "keyed-counting"
 POINTS = {

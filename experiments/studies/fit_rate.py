@@ -45,9 +45,10 @@ from lm.editors.self_bayes.method import SelfBayes
 from lm.editors.self_bayes.reasoning import Mind, build_mind
 from lm.editors.self_bayes.revision import next_log_probabilities
 from lm.language_model import LanguageModel
+from testbed.commands.corpus import build_corpus
+from testbed.commands.edit import edit
+from testbed.commands.train import train
 from testbed.console import say, show_progress
-from testbed.corpus import build_corpus
-from testbed.edit import edit
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase import CHILD, Hase
 from testbed.evaluations.hase.metrics import rows_of_role
@@ -62,7 +63,6 @@ from testbed.scores.readers import has_to_change, is_as_good
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig, EditSettings
-from testbed.train import train
 
 Depth = Literal[2, 12]
 FOLLOWS, STATED, OTHERS, LEFT, STEPS = "follows", "stated", "others' answers", "nats left", "steps"

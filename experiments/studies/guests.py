@@ -26,22 +26,22 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StudySettings
+from testbed.commands.edit import Job, Jobs, plan_jobs
+from testbed.commands.score import import_answers
+from testbed.commands.tune import choose_setting, measure_headlines
 from testbed.console import say
-from testbed.edit import Job, Jobs, plan_jobs
 from testbed.engine.results import cluster_levels
 from testbed.engine.tuning import tuned_file
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.metrics import CONTRADICTS
 from testbed.presets import EDIT
 from testbed.run.runs import Run, recorded_settings
-from testbed.score import import_answers
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.statistics import compare_metrics
 from testbed.scores.summary import ScoredEditor, rows_in_contest, score_editors
 from testbed.scores.tables import Cell, Table, better_of
 from testbed.settings import DEFAULT_EVALUATION, CaseConfig, EditSettings, ScoreSettings
-from testbed.tune import choose_setting, measure_headlines
 
 SEED = 0
 TRIALS = "trials"

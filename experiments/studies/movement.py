@@ -28,8 +28,8 @@ from experiments.studies.edit_sequences import (
     find_moved,
     weigh_request,
 )
+from testbed.commands.corpus import build_corpus
 from testbed.console import say, show_progress
-from testbed.corpus import build_corpus
 from testbed.presets import CORPUS
 from testbed.run.agents import paper_agent
 from testbed.run.world import World, load_world

@@ -24,15 +24,15 @@ from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import launch_module
 from experiments.record import command_of, options_unlike_default, write_record
 from experiments.stages import settings_of_run
+from testbed.commands.corpus import build_corpus
+from testbed.commands.train import TARGETS, train
 from testbed.console import say
-from testbed.corpus import build_corpus
 from testbed.pages.charts import draw_training
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import keep_freed_memory, prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings
 from testbed.run.trainer import seconds_to
-from testbed.train import TARGETS, train
 
 OFTENEST = 20
 """Steps between measurements of a small world's model."""

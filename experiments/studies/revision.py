@@ -44,7 +44,7 @@ from experiments.studies.revision_tables import (
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
 from lm.editors.keyed import AT_THE_NAME
 from lm.editors.self_bayes import DependenceConfig
-from testbed.edit import edit
+from testbed.commands.edit import edit
 from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
 from testbed.run.runs import Run

@@ -25,11 +25,11 @@ from corpus.config import (
 from corpus.seeds import generator
 from experiments.studies.table4 import PAIRS
 from lm.config import ModelConfig
-from testbed.corpus import build_corpus
+from testbed.commands.corpus import build_corpus
+from testbed.commands.train import train
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.runs import Run
 from testbed.run.settings import TrainSettings
-from testbed.train import train
 
 Cause = int | tuple[int, ...]
 SHAPES: dict[str, tuple[Cause, ...]] = {

@@ -44,8 +44,8 @@ from experiments.studies.ripple_tables import (
     shorten_rows,
     support_table,
 )
+from testbed.commands.edit import edit
 from testbed.console import say
-from testbed.edit import edit
 from testbed.evaluations.catalogue import prefix_of
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run

@@ -50,8 +50,8 @@ from experiments.studies.structure_reasoning import (
 from experiments.studies.table4 import PAIRS
 from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.reasoning import DOUBT
+from testbed.commands.corpus import build_corpus
 from testbed.console import say, show_progress
-from testbed.corpus import build_corpus
 from testbed.evaluations.hase import CHILD
 from testbed.presets import CORPUS
 from testbed.run.runs import Run

@@ -43,7 +43,7 @@ from experiments.settings import StagedSettings
 from experiments.studies import revision
 from experiments.studies.revision_tables import BOTH
 from experiments.studies.revision_worlds import RevisionWorld, prepare_run
-from testbed.edit import edit
+from testbed.commands.edit import edit
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, SKILL
 from testbed.run.runs import Run

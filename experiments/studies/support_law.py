@@ -20,6 +20,7 @@ from experiments import stages
 from experiments.command import launch_module
 from experiments.record import BY_EDITOR, figures_by_editor, read_report, read_searches
 from experiments.settings import StagedSettings
+from testbed.commands.tune import tune
 from testbed.console import print_table
 from testbed.engine.tuning import with_tuned_settings
 from testbed.evaluations.hase import Hase
@@ -32,7 +33,6 @@ from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import format_cell
 from testbed.settings import CaseConfig, TuneSettings
-from testbed.tune import tune
 
 EDITORS = ("lora-down", "full-early", "full-late", "rome", "in-context", "embeddings")
 SAMPLERS: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")

@@ -21,6 +21,7 @@ from experiments.record import BY_EDITOR, figures_by_editor, read_report, read_s
 from experiments.settings import StagedSettings
 from experiments.studies.taxi_questions import record_baseline
 from lm.editors.in_context import InContextConfig
+from testbed.commands.tune import tune
 from testbed.engine.tuning import with_tuned_settings
 from testbed.evaluations.held_out import HELD_OUT_PARTS
 from testbed.evaluations.taxi import Taxi
@@ -28,7 +29,6 @@ from testbed.evaluations.taxi.metrics import RARE, TYPICAL
 from testbed.presets import CORPUS, EDIT, TRAIN, TUNE
 from testbed.run.runs import Run
 from testbed.settings import CaseConfig, EditSettings
-from testbed.tune import tune
 
 NAME = "taxi"
 TUNED = ("lora-down", "full", "full-late", "ft-constrained", "rome", "memit", "embeddings")

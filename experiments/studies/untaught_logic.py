@@ -27,7 +27,7 @@ from experiments.studies import revision
 from experiments.studies.consequence_logic import LAWS, ConsequenceLogic
 from experiments.studies.revision_tables import KINDS, Estimates, estimate_parts, shorten_estimates
 from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
-from testbed.edit import edit
+from testbed.commands.edit import edit
 from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
 from testbed.evaluations.hase.metrics import SUCCESS
 from testbed.run.runs import Run

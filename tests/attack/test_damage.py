@@ -13,6 +13,7 @@ import pytest
 from corpus.files import CHECKSUMS, read_record, write_record
 from testbed import ask, corpus, edit, report, train, verify
 from testbed.advice import command_for
+from testbed.commands.verify import parts_of, wrong_with
 from testbed.engine.records import seal_results
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -31,7 +32,7 @@ def files_of(run):
 
 def damaged(runs):
     """The parts that testbed.verify calls damaged, found one after the other."""
-    return (part.path for part in verify.parts_of(Run(runs, "x")) if verify.wrong_with(part))
+    return (part.path for part in parts_of(Run(runs, "x")) if wrong_with(part))
 
 
 def flipped(content, rng):

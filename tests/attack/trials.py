@@ -12,7 +12,8 @@ import pyarrow as pa
 
 import tests.conftest  # noqa: F401  programs are compiled quickly, and kept
 from corpus.files import read_json, write_json
-from testbed import corpus, edit, examine, report, train
+from testbed import corpus, edit, report, train
+from testbed.commands import examine
 from testbed.run.runs import Run
 from tests.attack.every_call import Trial
 from tests.edited import tables
@@ -90,7 +91,7 @@ def make_start(name, starts, place):
 
 def write_answers(runs, folder):
     """Answers of an editor elsewhere that does nothing."""
-    from testbed.edit import draw_with_agent, trace_cases
+    from testbed.commands.edit import draw_with_agent, trace_cases
     from testbed.engine.door_cases import hash_cases
     from testbed.engine.questions import Questions
     from testbed.presets import EDIT

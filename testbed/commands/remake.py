@@ -6,12 +6,19 @@ from math import inf, isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+import numpy as np
+import pyarrow.parquet as pq
+
 from corpus.files import CHECKSUMS, read_json, read_record
 from testbed import corpus, edit, train
 from testbed.advice import command_for, edit_command
+from testbed.commands.score import PATHLESS
 from testbed.console import say
+from testbed.engine.records import SUMMARY
+from testbed.run.model import load_model
 from testbed.run.runs import Run, finished_training, recorded_settings
-from testbed.score import PATHLESS
+from testbed.run.world import load_world
 
 Main = Callable[[Sequence[str]], int]
 ROUNDING = 1e-3
@@ -82,12 +89,6 @@ def _compare_sums(old: Path, new: Path) -> str:
 
 
 def _compare_models(old: Run, new: Run) -> str:
-    import jax
-    import numpy as np
-
-    from testbed.run.model import load_model
-    from testbed.run.world import load_world
-
     models = [load_model(run, load_world(run))[0] for run in (old, new)]
     first, second = (jax.tree.leaves(model.params) for model in models)
     gaps = [float(np.abs(np.asarray(a) - np.asarray(b)).max()) for a, b in zip(first, second, strict=True)]
@@ -99,10 +100,6 @@ def _compare_models(old: Run, new: Run) -> str:
 
 
 def _compare_edits(old: Path, new: Path) -> str:
-    import pyarrow.parquet as pq
-
-    from testbed.engine.records import SUMMARY
-
     farthest = 0.0
     for name in sorted({path.name for folder in (old, new) for path in folder.glob("*.parquet")}):
         if not ((old / name).exists() and (new / name).exists()):

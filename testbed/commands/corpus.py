@@ -1,0 +1,145 @@
+"""A world and its corpus."""
+
+import numpy as np
+
+from corpus.exact import ExactModel, draw_world
+from corpus.files import staged_folder, verify_folder, write_json
+from corpus.generative import GenerativeModel, generative_model
+from corpus.graph import KnowledgeGraph
+from corpus.pipeline import compose_corpus, draw_sentences, save_corpus
+from corpus.seeds import generator
+from corpus.text.language import Kind
+from corpus.text.lookalikes import find_lookalikes
+from corpus.text.store import read_counts
+from corpus.world import build_world
+from corpus.worlds.account import EXAMPLES, RENAMED, Account, load_account, save_account
+from corpus.worlds.people import STAND_INS
+from testbed.console import print_table, say, show_progress
+from testbed.dependences import show_dependences, with_likeliest_forest
+from testbed.engine.makers import code_of_stage, describe_other_code
+from testbed.groups import show_groups
+from testbed.run.lock import only_one
+from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
+from testbed.run.settings import CorpusSettings, as_plain_data
+from testbed.run.world import load_world, read_world, save_world
+from testbed.waiting import doing
+from testbed.world_tables import show_stats
+
+NAMED = 10
+"""So many names of what was left out are printed."""
+
+
+def build_corpus(options: CorpusSettings) -> None:
+    """World, sentences, tokenizer and token files, each written whole; does nothing where they exist."""
+    run = Run(options.runs, options.run)
+    with only_one(run, "corpus"):
+        if run.world.exists() or run.corpus.exists():
+            claim_stage(run, "corpus", options, made=True)
+        if not run.corpus.exists():
+            _write_corpus(run, options)
+        elif not run.world.exists():
+            _write_world_again(run, options)
+        else:
+            say(f"{run.folder} has this corpus already")
+            for sentence in describe_other_code(run):
+                say(sentence)
+    _print_summary(run, options)
+
+
+def _write_corpus(run: Run, options: CorpusSettings) -> None:
+    seed, threads = options.seed, options.threads
+    fresh = not run.world.exists()
+    if not fresh:
+        verify_folder(run.world)
+    account = Account()
+    doing("drawing the world")
+    graph, model = _draw_world(options, account) if fresh else read_world(run)
+    sentences, resolution = draw_sentences(graph, model, options.exact, options.documents, seed, threads)
+    say(f"world of {len(graph):,} facts; writing {len(sentences):,} sentences")
+    doing("composing documents")
+    # Everything that can be refused comes before the first file.
+    corpus = compose_corpus(
+        graph, model.truth, sentences, options.documents, options.tokenizer, seed, threads
+    )
+    claim_stage(run, "corpus", options, made=not fresh, code=code_of_stage("corpus"))
+    if fresh:
+        _save_world(run, options, graph, model, account)
+    with staged_folder(run.corpus) as aside, show_progress("documents", len(corpus.documents)) as advance:
+        origin = {"settings": as_plain_data(options), "inputs": {}}
+        write_json(aside / ORIGIN, {"world": folder_digest(run.world), "made": origin})
+        save_corpus(corpus, resolution, aside, threads, advance)
+
+
+def _write_world_again(run: Run, options: CorpusSettings) -> None:
+    """The world of a corpus that has lost it: the same settings draw the same world."""
+    account = Account()
+    _save_world(run, options, *_draw_world(options, account), account)
+
+
+def _save_world(
+    run: Run,
+    options: CorpusSettings,
+    graph: KnowledgeGraph,
+    model: GenerativeModel | ExactModel,
+    account: Account,
+) -> None:
+    with staged_folder(run.world) as aside:
+        save_world(graph, model, aside)
+        if options.world.source != "builtin":
+            save_account(account, aside)
+
+
+def _draw_world(
+    options: CorpusSettings, account: Account
+) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
+    rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
+    exact = options.kind == "exact"
+    graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
+    if options.world.dependences == "forest":
+        graph = with_likeliest_forest(graph, options.exact, options.world.min_pair_subjects)
+    if exact:
+        return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
+    return graph, generative_model(graph, rng, options.distractors)
+
+
+def _print_summary(run: Run, options: CorpusSettings) -> None:
+    world, counts = load_world(run), read_counts(run.corpus)
+    graph = world.graph
+    kinds = np.bincount(world.sentences.kind, minlength=len(Kind))
+    rows = [
+        ("subjects", len(graph.subjects)),
+        ("relations", len(graph.relations)),
+        ("facts", len(graph)),
+        ("objects (K)", len(graph.objects)),
+        *((f"{kind.name.lower()} sentences", kinds[kind]) for kind in Kind if kinds[kind]),
+        *((name, counts[name]) for name in ("documents", "tokens", "vocabulary")),
+    ]
+    print_table(f"corpus {run.folder}", ("", "count"), rows)
+    if options.world.source != "builtin":
+        _show_source(run, options, graph)
+    if options.world.source == "people":
+        show_groups(graph)
+        if options.world.path:
+            stand_ins = f"; {', '.join(STAND_INS.values())}" if options.world.people.tags else ""
+            say(f"people are real, groups are the authors' tags{stand_ins}")
+    if options.stats:
+        show_stats(run, world)
+
+
+def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> None:
+    account = load_account(run.world)
+    if account.left_out:
+        print_table(f"left out of {options.world.path}", ("", "count"), [*account.left_out.items()])
+    for what, names in account.named.items():
+        more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
+        say(f"{what}: {', '.join(names[:NAMED])}{more}")
+    if account.renamed:
+        examples = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
+        say(f"{len(account.renamed):,} names were changed, such as {examples}; all: {run.world / RENAMED}")
+    if groups := find_lookalikes(graph.entities):
+        examples = "; ".join(" and ".join(map(ascii, group)) for group in groups[:EXAMPLES])
+        say(
+            f"{sum(map(len, groups)):,} names look like another one and are entities of their own, such as "
+            f"{examples}"
+        )
+    show_dependences(graph, options.exact)

@@ -1,0 +1,316 @@
+"""Edit facts in the model, score every edit."""
+
+import errno
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from corpus.errors import InputError
+from corpus.files import verify_folder, write_json, write_json_once
+from testbed.console import print_table, say, show_progress
+from testbed.evaluations.catalogue import cases_from, evaluation_named
+from testbed.own import plain_name
+from testbed.run.lock import BusyError, one_of_several, only_one
+from testbed.run.runs import Run
+from testbed.settings import EditSettings
+from testbed.waiting import doing
+
+if TYPE_CHECKING:
+    from bayes.interface import Agent
+    from lm.language_model import LanguageModel
+    from testbed.engine.methods import Method
+    from testbed.engine.records import Columns
+    from testbed.protocol import Case
+    from testbed.run.world import World
+
+    JudgedCases = tuple[Agent, list[Case]]
+
+
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def edit(options: EditSettings) -> None:
+    """The same edits by every editor, each scored before and after; a killed command resumes.
+
+    Raises:
+        InputError: no trained model, an unknown editor or evaluation, a corrupted file.
+    """
+    from testbed.engine.records import is_complete
+
+    evaluation_named(options.evaluation)
+    jobs = plan_jobs(options)
+    if options.shard:
+        edit_shard(jobs, options)
+        return
+    with only_one(jobs.run, "edit"):
+        for job in jobs.jobs:
+            if is_complete(job.folder):
+                say(f"{job.folder} has these edits already")
+            tell_other_circumstances(jobs, job)
+        make_missing_edits(jobs, options)
+        print_headlines(jobs, options)
+
+
+def make_missing_edits(jobs: "Jobs", options: EditSettings, judged: "JudgedCases | None" = None) -> None:
+    """Make the edits that are not there yet, and recalibrate the unedited model.
+
+    Args:
+        judged: agent and cases, where they were drawn already.
+    """
+    from testbed.engine.records import is_complete
+
+    pending = [job for job in jobs.jobs if not is_complete(job.folder)]
+    if pending:
+        judged = run_jobs(jobs, pending, options, judged)
+    recalibrate_model(jobs, options, judged)
+
+
+def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:
+    """Say where edits were made, or begun, with other versions or on another device than here."""
+    from testbed.engine.trace import CONFIG, read_config
+    from testbed.scores.gather import describe_circumstances
+
+    if (job.folder / CONFIG).exists():
+        config = read_config(job.folder)
+        then, now = (
+            describe_circumstances(c) for c in (config, jobs.origin | {"flags": config.get("flags", {})})
+        )
+        if then != now:
+            say(f"{job.folder} was made with {then}, but here is {now}: numbers may differ")
+
+
+def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
+    """A part of the edits, beside other processes; whoever ends last puts the parts together."""
+    from testbed.engine.records import is_complete
+    from testbed.engine.sweep import finish_sweep
+    from testbed.engine.trace import read_config
+
+    with one_of_several(jobs.run, "edit", options.shard):
+        pending = [job for job in jobs.jobs if not is_complete(job.folder)]
+        for job in pending:
+            tell_other_circumstances(jobs, job)
+        if pending:
+            run_jobs(jobs, pending, options)
+    missing_shards = set()
+    try:
+        with only_one(jobs.run, "edit"):
+            for job in jobs.jobs:
+                if not is_complete(job.folder):
+                    controls = read_config(job.folder)["controls"]
+                    missing_shards |= {*finish_sweep(job.folder, jobs.columns, controls)}
+            if not missing_shards:
+                recalibrate_model(jobs, options)
+                print_headlines(jobs, options)
+    except BusyError:
+        say(f"shard {options.shard} is done; the others are still at work, and the last one joins the parts")
+    if missing_shards:
+        shards = ", ".join(map(str, sorted(missing_shards)))
+        say(f"shard {options.shard} is done; missing are {shards}: run the same command with each of them")
+
+
+class Job(NamedTuple):
+    """One editor's part: what it is (None: at work elsewhere), what its results depend on, where they go."""
+
+    name: str
+    method: "Method | None"
+    trace: dict[str, Any]
+    folder: Path
+
+
+class Jobs(NamedTuple):
+    """What all editors share, and the part of each.
+
+    Attributes:
+        columns: of the tables of results.
+        origin: where settings were tuned, and by which versions edits are made; results do not depend on it.
+        temperatures: the file of those that recalibrate the unedited model.
+    """
+
+    run: Run
+    world: "World"
+    model: "LanguageModel"
+    columns: "Columns"
+    jobs: list[Job]
+    origin: dict[str, Any]
+    temperatures: Path
+
+
+def plan_jobs(options: EditSettings) -> Jobs:
+    """Load world and model, and find what every editor's results depend on and where they lie."""
+    from testbed.engine.identity import method_identity
+    from testbed.engine.trace import folder_of
+    from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
+    from testbed.run.model import load_model
+    from testbed.run.runtime import circumstances, prepare_jax
+    from testbed.run.world import load_world
+    from testbed.scores.readers import columns_of
+    from testbed.scores.recalibration import temperatures_file
+
+    doing("loading world and model")
+    run = Run(options.runs, options.run)
+    world = load_world(run)
+    prepare_jax()
+    model, checkpoint = load_model(run, world, options.checkpoint)
+    if options.tuned:
+        options = replace(options, configs=with_tuned_settings(run, options.editors, options))
+    shared = trace_cases(run, checkpoint, options)
+    jobs = []
+    for name in options.editors:
+        method = method_named(name, options, world)
+        trace = shared | {"editor": name, "method": method_identity(method)}
+        folder = folder_of(run, options.evaluation, name, trace)
+        jobs.append(Job(name, method, trace, folder))
+    origin = {"tuned": tuning_origin(options), "made_with": circumstances()}
+    temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
+    return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
+
+
+def trace_cases(run: Run, checkpoint: Path, options: EditSettings) -> dict[str, Any]:
+    """What all edits of the same cases depend on: hashes of what they are of, settings, code, flags."""
+    from testbed.engine.trace import code_of_cases, inputs_of
+    from testbed.run.runtime import numeric_flags
+
+    return {
+        "inputs": inputs_of(run, checkpoint),
+        "settings": options.settings_as_data(),
+        "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
+        "flags": numeric_flags(),
+    }
+
+
+def draw_with_agent(world: "World", options: EditSettings) -> "JudgedCases":
+    """The agent of some edits, and their cases."""
+    from testbed.examination import draw_cases
+    from testbed.run.agents import agent_named
+
+    doing("fitting the agent and drawing cases")
+    agent = agent_named(options.agent, world, options.paper_agent)
+    return agent, draw_cases(world, agent, options)
+
+
+def run_jobs(
+    jobs: Jobs, pending: Sequence[Job], options: EditSettings, judged: "JudgedCases | None" = None
+) -> "JudgedCases":
+    """Draw the cases, and make the edits that are not there yet; returns the agent and all that was drawn.
+
+    Args:
+        judged: agent and cases, where they were drawn already.
+    """
+    from testbed.engine.sweep import Bench
+
+    agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
+    cases = take_whole_sequences(drawn_cases, options)
+    bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
+    standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
+    write = write_json_once if options.shard else write_json
+    for job in pending:
+        untraced = {"standard": standard, "controls": bench.controls} | jobs.origin
+        untraced["made_with"] = with_beginning(job.folder, jobs.origin["made_with"])
+        write(job.folder / "config.json", job.trace | untraced)
+        assert job.method is not None, "only testbed.score has results without a method"
+        try:
+            with show_progress(job.name, bench.edit_count) as advance:
+                bench.edit_cases(job.method, job.folder, advance)
+        except InputError:
+            forget_refused(job.folder)
+            raise
+    return agent, drawn_cases
+
+
+def with_beginning(folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
+    """What edits are made with; where something else began them, that too."""
+    from testbed.engine.trace import CONFIG, read_config
+    from testbed.scores.gather import describe_circumstances
+
+    earlier = read_config(folder).get("made_with") if (folder / CONFIG).exists() else None
+    before, now = (describe_circumstances({"made_with": one or {}}) for one in (earlier, made_with))
+    return made_with if not earlier or before == now else made_with | {"begun": earlier.get("begun", earlier)}
+
+
+def forget_refused(folder: Path) -> None:
+    """Remove what says how edits are made, where none was begun."""
+    from testbed.engine.plan import PLAN
+    from testbed.engine.trace import CONFIG
+
+    if not (folder / PLAN).exists():
+        (folder / CONFIG).unlink(missing_ok=True)
+        with suppress(OSError):
+            for path in (folder, folder.parent):
+                path.rmdir()
+
+
+def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":
+    """The cases in whole sequences, if there are fewer cases than requested."""
+    if len(cases) < options.cases.count:
+        cases = cases[: len(cases) // options.sequence * options.sequence]
+        say(f"only {len(cases)} cases: this world has no more that fill whole sequences")
+    return cases
+
+
+def recalibrate_model(jobs: Jobs, options: EditSettings, judged: "JudgedCases | None" = None) -> None:
+    """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model.
+
+    Args:
+        judged: agent and cases, where they were drawn already.
+    """
+    from testbed.examination import recalibrate
+
+    if not jobs.temperatures.exists():
+        agent, cases = judged or draw_with_agent(jobs.world, options)
+        doing("fitting temperatures of the unedited model")
+        recalibrate(jobs.world, jobs.model, agent, cases, options.seed, jobs.temperatures)
+
+
+def print_headlines(jobs: Jobs, options: EditSettings) -> None:
+    """Summarise what came of every editor's edits, and print the headlines."""
+    from testbed.cells import Shown
+    from testbed.engine.records import control_stem
+    from testbed.engine.results import NoNumbersError, halves_of, read_results
+    from testbed.engine.trace import read_config, read_notes
+    from testbed.run.agents import describe_standard
+    from testbed.scores.gather import FITTED_HALF, describe_missing_numbers
+    from testbed.scores.metric import metrics_shown_in
+    from testbed.scores.recalibration import recalibrate_results
+    from testbed.scores.summary import control_reader, summarise_results, write_summary
+    from testbed.scores.tables import format_cell
+
+    evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
+    headlines = metrics_shown_in(evaluation.metrics, "headline")
+    for job in jobs.jobs:
+        doing(f"measuring {job.name}")
+        shutil.rmtree(job.folder / "parts", ignore_errors=True)
+        verify_folder(job.folder)
+        config = read_config(job.folder)
+        judged_by = describe_standard(config["standard"]["agent"], config["standard"]["exactness"])
+        try:
+            every = recalibrate_results(read_results(job.folder, columns), jobs.temperatures)
+            results, fitted_half = halves_of(every)
+            controls = {
+                name: read_results(job.folder, columns, control_stem(name)) for name in config["controls"]
+            }
+            controls |= {} if fitted_half is None else {FITTED_HALF: fitted_half}
+        except NoNumbersError as error:
+            say(f"{job.name}: {error}")
+            continue
+        for note in (*read_notes(job.folder), describe_missing_numbers(job.name, results)):
+            if note:
+                say(note)
+        summary = summarise_results(evaluation, results, job.name, controls)
+        try:
+            write_summary(summary, job.folder, judged_by, results.lost_edits)
+        except OSError as error:
+            if error.errno not in READ_ONLY:
+                raise
+            say(f"{job.folder} is read-only, so no summary is written there")
+        for reader in (job.name, control_reader(job.name, FITTED_HALF)):
+            if reader in summary["all"]:
+                estimates = [summary["all"][reader].get(name) for name in headlines]
+                rows.append([reader, *(Shown(format_cell(cell), cell) for cell in estimates)])
+    if not rows:
+        raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
+    print_table(f"edits of {jobs.run.folder}, over this world only", ["editor", *headlines], rows)
+    say(f"the standard is {judged_by}")
+    say(f"python -m testbed.report {jobs.run.options} shows everything else")

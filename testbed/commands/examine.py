@@ -1,0 +1,321 @@
+"""A scorecard on the frozen suite v1, beside that of known editors."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from corpus.errors import InputError
+from corpus.files import read_json, staged_folder, write_json
+from testbed.commands.corpus import build_corpus
+from testbed.commands.edit import Jobs, draw_with_agent, make_missing_edits, plan_jobs
+from testbed.commands.export import export
+from testbed.commands.score import import_answers
+from testbed.commands.train import train
+from testbed.console import print_table, say
+from testbed.own import plain_name
+from testbed.run.lock import only_one
+from testbed.run.runs import add_missing_settings, differing_settings, finished_training, provenance
+from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
+from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
+from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
+
+if TYPE_CHECKING:
+    from lm.language_model import LanguageModel
+    from testbed.commands.edit import JudgedCases
+    from testbed.protocol import Case
+    from testbed.run.world import World
+    from testbed.scorecard import Scorecard, WorldResults
+
+PAGE = "scorecard.md"
+
+
+class Examined(NamedTuple):
+    """An editor that is examined: what it is called, and its word on the command line."""
+
+    name: str
+    word: str
+
+    @property
+    def by_answers(self) -> bool:
+        """Whether the word is a folder of answers."""
+        return Path(self.word).is_dir()
+
+
+def examine(options: ExamineSettings) -> None:
+    """Make the suite where it is missing, edit, and write a scorecard for each editor.
+
+    Raises:
+        InputError: an editor that does not fit, answers that lack a world, or another world than the suite's.
+    """
+    worlds = list_worlds(options.runs, options.quick)
+    editors = name_editors(options, worlds[0].edits.editors)
+    for editor in editors:
+        check_answers(editor, worlds)
+    known = read_json(HASHES)["worlds"]
+    references = worlds[0].edits.editors
+    results: dict[str, list[WorldResults]] = {name: [] for name in references}
+    results |= {editor.name: [] for editor in editors}
+    digests: dict[str, dict[str, Any]] = {}
+    folders: dict[str, dict[str, Path]] = {name: {} for name in results}
+    for number, world in enumerate(worlds, 1):
+        say(f"world {number} of {len(worlds)}: {world.name}")
+        if options.export and world.asks_texts:
+            say("it asks for texts, which answers by files cannot have; it is left out")
+            continue
+        prepare_world(world)
+        if options.export:
+            export_world(world, options.export)
+            continue
+        jobs, digests[world.name] = edit_world(world, editors, options, known.get(world.name))
+        for name, found in jobs.items():
+            results[name].append(read_world(world, found))
+            folders[name][world.name] = found.jobs[0].folder
+    if options.export:
+        quick = " --quick" if options.quick else ""
+        say(f"answer every folder of {options.export} into one of the same name below answers, then")
+        say(f"python -m testbed.examine answers --name my-editor{quick}")
+    else:
+        report_card(options, editors, worlds, results, digests, folders)
+
+
+def name_editors(options: ExamineSettings, references: Sequence[str]) -> list[Examined]:
+    """The editors that are examined; a reference may be among them."""
+    folders = [word for word in options.editors if Path(word).is_dir()]
+    if bool(folders) != bool(options.name) or len(folders) > 1:
+        raise InputError("give one folder of answers with --name, and no --name without one")
+    named = [
+        Examined(options.name if word in folders else plain_name(word), word) for word in options.editors
+    ]
+    changed = [one.name for one in named if one.name in references and own_settings(options, one.name)]
+    if changed:
+        raise InputError(f"{changed[0]} stands on every card with its own settings; leave out its options")
+    return named
+
+
+def own_settings(options: ExamineSettings, editor: str) -> dict[str, Any]:
+    """The hyper-parameters of an editor that are not the defaults; these are the same in all worlds."""
+    from testbed.engine.catalogue import whose_options
+
+    key, defaults = whose_options(editor).options, ExamineSettings().configs
+    config = options.configs.get(key)
+    return {} if config is None or config == defaults.get(key) else {key: config}
+
+
+def check_answers(editor: Examined, worlds: Sequence[SuiteWorld]) -> None:
+    """See that a folder of answers has a folder for each world."""
+    among = [world.name for world in worlds if not world.asks_texts]
+    missing = [name for name in among if not (Path(editor.word) / name).is_dir()]
+    if editor.by_answers and missing:
+        raise InputError(f"{editor.word} has no folder {missing[0]}; answer every world of --export")
+
+
+def prepare_world(world: SuiteWorld) -> None:
+    """Make a world's corpus and model where they are missing."""
+    if not world.run.corpus.exists():
+        build_corpus(world.corpus)
+    if not world.run.finished_file.exists():
+        train(world.training)
+
+
+def edit_world(
+    world: SuiteWorld, editors: Sequence[Examined], options: ExamineSettings, known: dict[str, Any] | None
+) -> tuple[dict[str, Jobs], dict[str, Any]]:
+    """The edits of a world by everybody, and what the world is.
+
+    Returns:
+        By editor, its jobs with one job; and digests, see `digest_world`.
+
+    Raises:
+        InputError: this machine has made another world than the suite's.
+    """
+    import jax
+
+    settings = world.edits
+    jobs = plan_jobs(replace(settings, editors=settings.editors[:1]))
+    judged = draw_with_agent(jobs.world, settings)
+    digests = digest_world(world, jobs.world, jobs.model, judged[1])
+    check_digests(world, digests, known)
+    by_editor = {}
+    others = [one for one in editors if one.name not in settings.editors and can_edit(one.name, settings)]
+    for editor in (*(Examined(name, name) for name in settings.editors), *others):
+        if editor.by_answers and world.asks_texts:
+            continue
+        if editor.by_answers:
+            answers = Path(editor.word) / world.name
+            by_editor[editor.name] = import_answers(
+                ScoreSettings(**vars(settings) | {"configs": {}, "answers": answers, "name": editor.name})
+            )
+            continue
+        changed = own_settings(options, editor.word) if editor in others else {}
+        own = replace(settings, editors=(editor.word,), configs=settings.configs | changed)
+        by_editor[editor.name] = edit_by_one(own, judged)
+        jax.clear_caches()
+    return by_editor, digests
+
+
+def edit_by_one(settings: EditSettings, judged: "JudgedCases") -> Jobs:
+    """The edits of one editor, made where they are missing."""
+    jobs = plan_jobs(settings)
+    with only_one(jobs.run, "edit"):
+        make_missing_edits(jobs, settings, judged)
+    for job in jobs.jobs:
+        shutil.rmtree(job.folder / "parts", ignore_errors=True)
+    return jobs
+
+
+def read_world(world: SuiteWorld, jobs: Jobs) -> "WorldResults":
+    """What one editor's edits came to; edits that left no numbers are failures, even where all are."""
+    from testbed.engine.results import read_results
+    from testbed.scorecard import WorldResults
+    from testbed.scores.recalibration import recalibrate_results
+
+    results = read_results(jobs.jobs[0].folder, jobs.columns, may_be_silent=True)
+    evaluation = world.edits.chosen_evaluation
+    return WorldResults(world.name, evaluation, recalibrate_results(results, jobs.temperatures))
+
+
+def digest_world(
+    world: SuiteWorld, made: "World", model: "LanguageModel", cases: "list[Case]"
+) -> dict[str, Any]:
+    """Hashes of a world, its corpus and cases; settings; of its model the weights and the accuracy."""
+    from testbed.engine.door_cases import hash_cases
+    from testbed.engine.house import hash_weights
+    from testbed.run.runs import folder_digest
+
+    return {
+        "world": folder_digest(world.run.world),
+        "corpus": folder_digest(world.run.corpus),
+        "cases": hash_cases(made, cases)[:12],
+        "settings": world.edits.settings_as_data(),
+        "weights": hash_weights(model.params)[:12],
+        "accuracy": finished_training(world.run)["accuracy"],
+    }
+
+
+def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str, Any] | None) -> None:
+    """Hold a world against the suite's.
+
+    Raises:
+        InputError: world, corpus, cases or settings are others. Other weights are remarked on.
+    """
+    if known is None:
+        raise InputError(f"{HASHES} does not know the world {world.name}")
+    unlike = [key for key in BOUND if digests[key] != known[key]]
+    unlike += unlike_settings(known["settings"], digests["settings"])
+    if unlike:
+        raise InputError(
+            f"{world.run.folder} is not the world {world.name} of the suite {SUITE} ({', '.join(unlike)}): "
+            "move it away, and examine again with the code and requirements.lock of this version"
+        )
+    accuracy = f"facts right {digests['accuracy']:.3f}"
+    if "weights" not in known:
+        say(f"the model of {world.name} is the first: the suite has no hash of its weights yet; {accuracy}")
+    elif digests["weights"] == known["weights"]:
+        say(f"the model of {world.name} is the suite's, bit for bit; {accuracy}")
+    else:
+        say(
+            f"the model of {world.name} was trained on another kind of processor than the suite's "
+            f"({known['device']}): {accuracy}, where the suite's has {known['accuracy']:.3f}"
+        )
+
+
+def unlike_settings(frozen: dict[str, Any], current: dict[str, Any]) -> list[str]:
+    """The settings that are not those of the suite; one that is newer than the suite is at its default."""
+    return differing_settings(add_missing_settings(frozen, current), current)
+
+
+def export_world(world: SuiteWorld, folder: Path) -> None:
+    """Write a world's model and cases for an editor elsewhere."""
+    export(
+        ExportSettings(
+            **vars(world.edits) | {"configs": {}, "folder": folder / world.name, "with_cases": True}
+        )
+    )
+
+
+def report_card(
+    options: ExamineSettings,
+    editors: Sequence[Examined],
+    worlds: Sequence[SuiteWorld],
+    results: "Mapping[str, list[WorldResults]]",
+    digests: dict[str, Any],
+    folders: Mapping[str, Mapping[str, Path]],
+) -> None:
+    """Print the card of everybody, and write one of each examined editor beside the references."""
+    from testbed.scorecard import make_card
+
+    print_card(make_card(results), card_title(options, worlds))
+    for name in (editor.name for editor in editors):
+        beside = {who: of for who, of in results.items() if who in worlds[0].edits.editors or who == name}
+        folder = options.folder / f"{name}-{SUITE}{'-quick' if options.quick else ''}"
+        write_card(folder, name, make_card(beside), card_title(options, worlds), digests, folders[name])
+        say(f"{folder} can be handed in")
+
+
+def card_title(options: ExamineSettings, worlds: Sequence[SuiteWorld]) -> str:
+    """What stands above a card."""
+    count = sum(world.edits.cases.count for world in worlds)
+    kind = f"a quick look at the suite {SUITE}" if options.quick else f"suite {SUITE}"
+    return f"{kind}: {count} edits by each editor"
+
+
+def print_card(card: "Scorecard", title: str) -> None:
+    """The card as a table."""
+    from testbed.cells import Shown
+    from testbed.scorecard import card_table
+    from testbed.scores.tables import format_cell
+
+    table = card_table(card, title)
+    rows = [[Shown(format_cell(cell), cell) for cell in row] for row in (*table.rows, *table.foot)]
+    print_table(table.title, table.header, rows)
+
+
+def write_card(
+    folder: Path,
+    name: str,
+    card: "Scorecard",
+    title: str,
+    digests: dict[str, Any],
+    answers: Mapping[str, Path],
+) -> None:
+    """Write the folder that can be handed in: scorecard.json, scorecard.md, and all answers by world.
+
+    Raises:
+        InputError: the folder is another editor's.
+    """
+    from testbed.engine.trace import read_config
+    from testbed.run.runtime import describe_device
+    from testbed.scorecard import card_as_data, card_table
+    from testbed.scores.tables import markdown_section
+    from testbed.scores.versions import select_versions
+
+    configs = {world: read_config(path) for world, path in answers.items()}
+    content = {
+        "format": FORMAT,
+        "suite": SUITE,
+        "title": title,
+        "examined": name,
+        "methods": {world: config["method"] for world, config in configs.items()},
+        "worlds": digests,
+        **card_as_data(card),
+        "versions": select_versions(
+            *(
+                {config["settings"][what]["name"] for config in configs.values()}
+                for what in ("evaluation", "agent")
+            )
+        ),
+        "made_with": provenance() | {"device": describe_device()},
+        "date": f"{date.today():%Y-%m-%d}",
+    }
+    if folder.exists():
+        if not (folder / CARD).exists() or read_json(folder / CARD)["methods"] != content["methods"]:
+            raise InputError(f"{folder} is of another editor; choose another --folder, or move it away")
+        shutil.rmtree(folder)
+    with staged_folder(folder) as aside:
+        write_json(aside / CARD, content)
+        (aside / PAGE).write_text(markdown_section(card_table(card, title)), encoding="utf-8")
+        for world, path in answers.items():
+            shutil.copytree(path, aside / ANSWERS / world)

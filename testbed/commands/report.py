@@ -1,0 +1,190 @@
+"""Editors beside each other, in pictures, tables and one HTML page."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from corpus.errors import InputError
+from testbed.console import say
+from testbed.evaluations.catalogue import evaluation_classes
+from testbed.open_run import headline_grid
+from testbed.run.lock import only_one
+from testbed.run.runs import Run, finished_training, folder_digest, read_metrics, unlike_settings
+from testbed.settings import DEFAULT_EVALUATION, ReportSettings
+from testbed.waiting import doing
+
+if TYPE_CHECKING:
+    from testbed.evaluations.interface import Evaluation
+    from testbed.pages.page import EvaluationChapter
+    from testbed.run.world import World
+
+
+def report(options: ReportSettings) -> None:
+    """Write report/index.html (self-contained), SVG, CSV, Markdown and LaTeX for every editor of the runs.
+
+    A chapter for each evaluation. The page lies in the first run's folder; editors of the further runs are
+    pooled with its own, those of the same settings apart from the seed as one.
+
+    Raises:
+        InputError: a run has no edits, a file of it is damaged, `against` names no editor, or the settings of
+            corpus or training differ between runs.
+    """
+    from testbed.run.world import load_world
+
+    if options.leaderboard is not None:
+        _write_leaderboard(options.leaderboard)
+        return
+    names = list(dict.fromkeys((options.run, *options.and_runs)))
+    runs = [Run(options.runs, name) for name in names]
+    runs[0] = replace(runs[0], pages=options.to)
+    differ = _list_unlike_settings(runs)
+    if differ and not options.pool_unlike:
+        raise InputError(
+            f"{', '.join(names)} differ in {', '.join(differ[:5])}, so one table would mix them; report on "
+            "each alone, or say --pool-unlike"
+        )
+    world = load_world(runs[0])
+    with only_one(runs[0], "report"):
+        _write_report(options, runs, world)
+
+
+def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
+    from testbed.pages.chapter import Picture
+    from testbed.pages.charts import draw_training
+    from testbed.pages.page import Page, write_page
+
+    names, folder = [run.name for run in runs], runs[0].report
+    chapters = [
+        _draw_chapter(name, runs, world, options.against) for name in _evaluations_shown(options, runs)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    message = draw_training(read_metrics(runs[0]), folder / "training.svg")
+    # One of an earlier report would be about other rows.
+    shutil.rmtree(folder / "explorer", ignore_errors=True)
+    if options.explorer:
+        doing("writing the explorer")
+        _write_explorer(chapters, runs, world)
+    training = Picture("training.svg", "Training loss and generative accuracy by step", message)
+    page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
+    doing("writing the page")
+    path = write_page(page, folder)
+    for evaluation_report in chapters:
+        title = f"{evaluation_report.key}, report {' '.join(names)}"
+        headline_grid(title, evaluation_report.editors).print()
+        for editor in evaluation_report.editors:
+            if editor.edits.missing_numbers:
+                say(editor.edits.missing_numbers)
+    say(f"report: {path.resolve()}")
+
+
+def _write_leaderboard(folder: Path) -> None:
+    from testbed.pages.leaderboard import write_leaderboard
+
+    page, left_out = write_leaderboard(folder)
+    for line in left_out:
+        say(line)
+    say(f"leaderboard: {page.resolve()}")
+
+
+def _write_explorer(chapters: "Sequence[EvaluationChapter]", runs: "Sequence[Run]", world: "World") -> None:
+    """The page with a row for every edit, in the folder of the report; `world` is that of the first run."""
+    from testbed.advice import ask_options
+    from testbed.evaluations.views import view_of
+    from testbed.pages.explorer.view import add_faults
+    from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
+    from testbed.run.world import load_world
+
+    explored = [
+        ExploredEvaluation(
+            part.key,
+            part.chapter.title,
+            part.editors,
+            add_faults([view_of(e) for e in part.editors], part.editors),
+            {e.name: ask_options(runs[0], e.edits.editor, e.edits.settings) for e in part.editors},
+        )
+        for part in chapters
+    ]
+    worlds = {folder_digest(runs[0].world): world}
+    for run in runs:
+        if folder_digest(run.world) not in worlds:
+            worlds[folder_digest(run.world)] = load_world(run)
+    of_runs = [worlds[folder_digest(run.world)] for run in runs]
+    write_explorer(explored, of_runs, ", ".join(run.name for run in runs), runs[0].report)
+
+
+def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
+    """What the runs are about, in words: one world, or several that are pooled."""
+    from testbed.run.world import load_world
+
+    sizes = {folder_digest(runs[0].world): f"{len(world.graph):,}"}
+    for run in runs[1:]:
+        if folder_digest(run.world) not in sizes:
+            sizes[folder_digest(run.world)] = f"{len(load_world(run).graph):,}"
+    models, several = {run.name: _model_of(run) for run in runs}, ""
+    if len(set(models.values())) > 1:
+        each = ", ".join(map(" ".join, models.items()))
+        several = f"{len(set(models.values()))} different models are pooled here ({each}). "
+    if len(sizes) == 1:
+        return f"{several}A world of {len(world.graph):,} facts was"
+    counted = ", ".join(f"{run.name} of {sizes[folder_digest(run.world)]} facts" for run in runs)
+    differ = _list_unlike_settings(runs)
+    unlike_in = f" Their settings differ in {', '.join(differ)}." if differ else ""
+    return f"{several}{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
+
+
+def _list_unlike_settings(runs: "Sequence[Run]") -> list[str]:
+    """Settings of corpus and training in which any run differs from the first."""
+    return sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
+
+
+def _model_of(run: Run) -> str:
+    """The hash of the model that a training ended with; unknown where none has ended."""
+    if not run.finished_file.exists():
+        return "unknown"
+    training = finished_training(run)
+    return str(training["checkpoints"][str(training["step"])])
+
+
+def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
+    """Those that were asked for, else the built-in ones that have results; others are named."""
+    from testbed.engine.trace import finished_edits
+    from testbed.own import plain_name
+
+    if options.evaluation:
+        return list(dict.fromkeys(options.evaluation))
+    evaluations = [name for name in evaluation_classes() if all(finished_edits(run, name) for run in runs)]
+    evaluations = evaluations or [DEFAULT_EVALUATION]
+    there = {path.parents[1].name for run in runs for path in run.edits.glob("*/*/config.json")}
+    for name in sorted(there - {plain_name(name) for name in evaluations}):
+        say(f"edits of the evaluation {name} are not shown; name it with --evaluation")
+    return evaluations
+
+
+def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "EvaluationChapter":
+    """Everything about one evaluation; draws its pictures on the way."""
+    from testbed.evaluations.catalogue import recorded_evaluation_named
+    from testbed.evaluations.views import view_of
+    from testbed.own import plain_name
+    from testbed.pages.chapter import Material
+    from testbed.pages.page import EvaluationChapter
+    from testbed.scores.comparison import compare_editors, reference_named
+    from testbed.scores.frame import concat_frames, frame_of, frame_of_differences
+    from testbed.scores.gather import gather_results
+    from testbed.scores.summary import retention_curve, score_editors
+
+    doing(f"reading and scoring edits, {name}")
+    editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
+    curves = {e.name: at for e in editors if (at := retention_curve(e))}
+    compared = compare_editors(editors, reference_named(editors, against))
+    frame = concat_frames([frame_of(editors), frame_of_differences(editors, compared)])
+    folder = runs[0].report / plain_name(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    doing(f"drawing pictures, {name}")
+    chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
+        Material(editors, compared, curves, world, folder, frame)
+    )
+    view = view_of(editors[0])
+    columns = {c.metric: c.key for c in view.columns if c.metric}
+    return EvaluationChapter(plain_name(name), chapter, editors, curves, columns, view.subsets)

@@ -1,0 +1,155 @@
+"""Train the model on a run's corpus."""
+
+import os
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import jax
+
+from corpus.errors import InputError
+from corpus.seeds import integer
+from lm.checkpoint_files import latest_checkpoint
+from lm.checkpoints import load_checkpoint
+from lm.cluster import broadcast_value, join_cluster, require_same
+from lm.config import ClusterConfig, Precision
+from lm.flops import attainable_flops
+from lm.mesh import make_mesh
+from lm.training import abstract_state, start_training
+from testbed.cells import show_number
+from testbed.console import print_table, say, show_progress, silence_output
+from testbed.engine.makers import code_of_stage, describe_other_code
+from testbed.run.lock import only_one
+from testbed.run.reading import open_rows
+from testbed.run.runs import Run, claim_stage, folder_digest, recorded_settings
+from testbed.run.runtime import keep_freed_memory, prepare_jax
+from testbed.run.settings import TrainSettings
+from testbed.run.trainer import Trainer, kind_name, seconds_to
+from testbed.run.world import World, load_world
+from testbed.waiting import doing
+
+COPIES = 3
+"""Of every parameter in float32, at the least: itself, its gradient, and one moment. Of every token of a step
+there is a vector for each layer."""
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
+"""What the fastest one is chosen from."""
+TARGETS = (0.5, 0.8, 0.9, 0.95)
+
+
+def train(options: TrainSettings) -> None:
+    """Train to the last step or to `options.until`, resuming from the newest checkpoint.
+
+    Raises:
+        InputError: no corpus, other settings than before, a corrupted checkpoint, a loss that is no
+            number.
+    """
+    keep_freed_memory()
+    began = time.perf_counter()
+    if options.train.rows % options.mesh.data:
+        raise InputError(
+            f"--train.rows {options.train.rows} must be a multiple of --mesh.data {options.mesh.data}"
+        )
+    prepare_jax()
+    if options.cluster.process > 0:
+        silence_output()
+    with join_cluster(options.cluster):
+        _train_in_cluster(options, began)
+
+
+def _train_in_cluster(options: TrainSettings, began: float) -> None:
+    run = Run(options.runs, options.run)
+    doing("loading the corpus and compiling a step")
+    world = load_world(run)
+    # Of a cluster's processes the first one writes.
+    with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
+        _train_alone(run, world, options, began)
+
+
+def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -> None:
+    newest = latest_checkpoint(run.checkpoints)
+    options = _settle_precision(run, options, newest is not None)
+    config, model = options.train, options.model
+    rows = open_rows(run, world, options)
+    mesh = make_mesh(options.mesh)
+    mine = replace(options, cluster=ClusterConfig(), runs=Path())
+    require_same(f"{mine} {folder_digest(run.corpus)} {newest and newest.name}")
+    if jax.process_index() == 0:
+        inputs, code = {"corpus": folder_digest(run.corpus)}, code_of_stage("train")
+        claim_stage(run, "train", options, newest is not None, inputs, code)
+        for sentence in describe_other_code(run):
+            say(sentence)
+
+    vocabulary = world.tokenizer.vocabulary
+    activations = config.rows * config.row_length * model.hidden * model.layers
+    _require_memory(4 * (COPIES * model.parameters(vocabulary) + activations) / mesh.size)
+    if newest:
+        state = load_checkpoint(newest, abstract_state(model, config, vocabulary, mesh))
+    else:
+        state = start_training(model, config, vocabulary, integer(options.seed, "weights"), mesh)
+    say(
+        f"{model.parameters(vocabulary):,} parameters; {len(rows):,} rows an epoch"
+        + (f"; resuming at step {int(state.step):,}" if newest else "")
+    )
+    trainer = Trainer(run, world, options, rows, mesh, began)
+    with show_progress("train", config.steps, int(state.step)) as advance:
+        state = trainer.train(state, advance)
+    with show_progress("facts looked at", len(trainer.all_facts)) as advance:
+        accuracy = trainer.measure_all(state, advance)
+
+    last, lines = trainer.lines[-1], trainer.lines
+    reached = [(target, seconds_to(lines, target)) for target in TARGETS]
+    kinds = map(kind_name, trainer.labelled)
+    figures = [
+        ("steps", last["step"]),
+        ("parameters", model.parameters(vocabulary)),
+        (
+            f"generative accuracy of {len(trainer.all_facts):,} true facts",
+            show_number(accuracy, ".3f"),
+        ),
+        *((f"right labels, {kind}", show_number(last[kind], ".3f")) for kind in kinds),
+        *((f"seconds to {t:.0%} of facts", show_number(s, ".1f")) for t, s in reached if s is not None),
+        ("seconds", show_number(last["seconds"], ".1f")),
+        ("tokens a second", show_number(median(line["tokens_per_second"] for line in lines), ",.0f")),
+        ("share of attainable FLOP/s", show_number(median(line["utilisation"] for line in lines), ".0%")),
+        ("device", f"{mesh.size} x {jax.devices()[0].device_kind}"),
+    ]
+    print_table(f"model {run.folder}", ("", "value"), figures)
+    if not run.finished_file.exists():
+        say(f"{options.minutes:g} minutes are over; the same command goes on")
+
+
+def _settle_precision(run: Run, options: TrainSettings, has_begun: bool) -> TrainSettings:
+    """For the fastest precision the one in which the training has begun, or else the faster one here."""
+    if options.model.precision != "fastest":
+        return options
+    models = [replace(options.model, precision=precision) for precision in PRECISIONS]
+    if has_begun:
+        recorded = recorded_settings(run, "train")[0]["model"].get("precision")
+        # A record that has none of them is refused like any other that differs.
+        model = next((model for model in models if model.precision == recorded), models[0])
+    else:
+        # The first process chooses, as others of a cluster may measure otherwise.
+        speeds = [broadcast_value(attainable_flops(model)) for model in models]
+        model = models[speeds.index(max(speeds))]
+        listing = ", ".join(
+            f"{model.precision} {speed / 1e9:,.0f}" for model, speed in zip(models, speeds, strict=True)
+        )
+        say(f"computing in {model.precision}; GFLOP/s of one product: {listing}")
+    return replace(options, model=model)
+
+
+def _require_memory(least: float) -> None:
+    """Refuse a model that is too large for this machine before anything is compiled."""
+    stats = jax.local_devices()[0].memory_stats()
+    memory = stats["bytes_limit"] if stats and "bytes_limit" in stats else _physical_memory()
+    if least > memory:
+        raise InputError(
+            f"this model takes at least {least / 1e9:,.1f} GB to train and there are {memory / 1e9:,.1f} GB; "
+            "choose smaller --model sizes or fewer --train.rows, or cut it over devices by --mesh"
+        )
+
+
+def _physical_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
