@@ -2,29 +2,38 @@
 
 Every relation depends on at most one other, without cycles, and each such forest is equally likely before
 the facts are seen. A dependence is scored by how much more likely its Dirichlet rows make the facts than
-one table does, over the same subjects.
+one table does, over the same subjects. Where the masses of rows and table are not known, each is averaged
+over `MASSES`: at fixed ones, rows of relations with many objects would win though nothing depends on them.
 
 A dependence is looked for among the facts of one subject. Those that go through links are not found here:
-they are given (`corpus.graph`).
+they are given (`corpus.graph`). Which dependences of a table are believed, `corpus.worlds.evidence` says.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from corpus.forests import ForestPosterior, forest_posterior
 from corpus.graph import KnowledgeGraph
 
+MASSES = tuple(np.geomspace(0.1, 1e6, 15).tolist())
 
-def structure_posterior(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> ForestPosterior:
+
+def structure_posterior(
+    graph: KnowledgeGraph, root_masses: Sequence[float] = MASSES, row_masses: Sequence[float] = MASSES
+) -> ForestPosterior:
     """The posterior given the graph's objects as facts.
 
     Args:
-        root_mass, row_mass: total masses of the Dirichlet priors of a table, and of each row.
+        root_masses, row_masses: as in `log_gain`.
     """
-    return forest_posterior(log_scores(graph, root_mass, row_mass))
+    return forest_posterior(log_scores(graph, root_masses, row_masses))
 
 
-def log_scores(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> np.ndarray:
+def log_scores(
+    graph: KnowledgeGraph, root_masses: Sequence[float] = MASSES, row_masses: Sequence[float] = MASSES
+) -> np.ndarray:
     """float64[parent, child]: log of how much likelier rows by the parent make the child's facts.
 
     Both are about the subjects who have both facts; 0 where there are none. The diagonal is minus infinity.
@@ -40,19 +49,28 @@ def log_scores(graph: KnowledgeGraph, root_mass: float, row_mass: float) -> np.n
             both = above >= 0
             if parent != child and both.any():
                 rows, objects = graph.object[above[both]], graph.object[mine[both]]
-                scores[parent, child] = log_gain(rows, objects, root_mass, row_mass, size)
+                scores[parent, child] = log_gain(rows, objects, size, root_masses, row_masses)
     return scores
 
 
-def log_gain(rows: np.ndarray, objects: np.ndarray, root_mass: float, row_mass: float, size: int) -> float:
+def log_gain(
+    rows: np.ndarray,
+    objects: np.ndarray,
+    size: int,
+    root_masses: Sequence[float] = MASSES,
+    row_masses: Sequence[float] = MASSES,
+) -> float:
     """Log of how much likelier rows of their own make draws than one table for all does.
 
     Args:
         rows, objects, size: as in `log_dirichlet_multinomial`.
-        root_mass, row_mass: total masses of the Dirichlet priors of the table, and of each row.
+        root_masses, row_masses: total masses that the Dirichlet priors of the table, and of each row, may
+            have, each equally likely.
     """
-    alone = log_dirichlet_multinomial(np.zeros_like(rows), objects, root_mass, size)
-    return log_dirichlet_multinomial(rows, objects, row_mass, size) - alone
+    together = np.zeros_like(rows)
+    alone = [log_dirichlet_multinomial(together, objects, mass, size) for mass in root_masses]
+    apart = [log_dirichlet_multinomial(rows, objects, mass, size) for mass in row_masses]
+    return float(logsumexp(apart) - np.log(len(apart)) - logsumexp(alone) + np.log(len(alone)))
 
 
 def log_dirichlet_multinomial(rows: np.ndarray, objects: np.ndarray, mass: float, size: int) -> float:

@@ -245,9 +245,10 @@ class WorldConfig:
     of their own."""
     pairs: tuple[str, ...] = ()
     """Dependences as upstream:downstream, such as P69:P106; by default they are found in the facts."""
-    dependences: Literal["pairs", "forest"] = "pairs"
-    """How dependences are found. pairs: relations that occur together, each in one pair at most; forest: the
-    dependences that make the facts likeliest, chains and forks included."""
+    dependences: Literal["pairs", "forest", "none", "published"] = "pairs"
+    """How dependences are found in facts. pairs: each relation is in one pair at most; forest: each depends
+    on one other at most, chains and forks included; none; published: as Hase et al. chose them, by how often
+    relations occur together, whatever their objects tell."""
     relations: tuple[str, ...] = ()
     """Further relations to keep, which are in no pair."""
     max_lines: int = 2_000_000
@@ -255,8 +256,9 @@ class WorldConfig:
     relation_count: int | Literal["auto"] = "auto"
     """Number of relations to choose if no pairs are given, by how often they occur together; auto: 10
     (wikidata) or all (tsv)."""
-    min_pair_subjects: int = 1000
-    """Least number of subjects that two relations must share to be chosen."""
+    min_pair_subjects: int | Literal["auto"] = "auto"
+    """Least number of subjects that two relations must share to be chosen, or to depend on each other; auto:
+    one of a hundred, and 10 at least."""
     min_relations: int = 2
     """Least number of chosen relations that a subject must have to be kept."""
     several: Literal["first", "drop"] = "first"
@@ -283,7 +285,7 @@ class WorldConfig:
             raise ValueError("subjects must be at least 2")
         if self.source in ("builtin", "people") and self.subjects > MOST_SUBJECTS:
             raise ValueError(f"subjects of a generated world are at most {MOST_SUBJECTS:,}: {HOURS}")
-        if min(self.max_lines, self.min_pair_subjects, self.min_relations) < 1:
+        if min(self.max_lines, self.least_shared(0), self.min_relations) < 1:
             raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
         if self.relation_count != "auto" and self.relation_count < 2:
             raise ValueError("relation_count must be at least 2, or auto")
@@ -331,6 +333,17 @@ class WorldConfig:
                     f"{name} chooses among the facts of a table, and does nothing where the source is "
                     f"{self.source!r}: leave it out"
                 )
+
+    def least_shared(self, subjects: int) -> int:
+        """How many of so many subjects two relations must share."""
+        return max(10, subjects // 100) if self.min_pair_subjects == "auto" else self.min_pair_subjects
+
+    @property
+    def finds_dependences(self) -> bool:
+        """Whether dependences are found in the facts, by what objects tell about each other."""
+        return (
+            self.source in ("wikidata", "tsv") and not self.pairs and self.dependences in ("pairs", "forest")
+        )
 
     @property
     def relations_wanted(self) -> int:

@@ -1,96 +1,57 @@
-"""Which relation tells about which, and how much: a world's dependences, and the likeliest forest of them.
-
-A dependence's gain is how much likelier the downstream facts are when each upstream object has a row of its
-own than when all share one table: a log Bayes factor (`bayes.structure`), here in nats per subject.
-"""
-
-from dataclasses import replace
-from typing import NamedTuple
+"""Which relation tells about which, and how much, as a table."""
 
 import numpy as np
 
-from bayes.structure import log_gain, log_scores
-from corpus.arrays import find_modes
-from corpus.config import ExactConfig
-from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
-from corpus.worlds.pairing import count_cooccurrence
-from testbed.cells import show_number
+from corpus.worlds.evidence import SURE, Evidence, weigh_evidence
+from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
 
 NAMED = 10
+"""So many relations are named."""
+LONGEST = 30
+"""Characters of a name in the table, which is 80 wide."""
 
 
-class Dependence(NamedTuple):
-    """What one relation tells about another.
-
-    Attributes:
-        upstream, downstream: relation ids.
-        subjects: how many have both facts.
-        followed: share of them whose downstream object is the commonest one under their upstream object.
-        gain: nats per subject by which rows make the downstream facts likelier than one table does.
-    """
-
-    upstream: int
-    downstream: int
-    subjects: int
-    followed: float
-    gain: float
-
-
-def find_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> list[Dependence]:
-    """The dependences of a world, the strongest first.
-
-    Args:
-        prior: its `root_mass` and `row_mass` are the masses of the Dirichlet priors.
-    """
-    pairs = []
+def weigh_dependences(graph: KnowledgeGraph) -> dict[tuple[int, int], Evidence]:
+    """By (cause, effect), the evidence for each dependence of a world, the strongest first."""
+    found = {}
     for down in np.flatnonzero(graph.upstream != NO_UPSTREAM).tolist():
         facts = np.flatnonzero((graph.relation == down) & (graph.upstream_fact >= 0) & ~graph.silent)
-        rows, objects = graph.object[graph.upstream_fact[facts]], graph.object[facts]
-        followed, gain = float("nan"), float("nan")
-        if len(facts):
-            size = len(graph.candidates_of(down))
-            gain = log_gain(rows, objects, prior.root_mass, prior.row_mass, size) / len(facts)
-            followed = float((find_modes(rows, objects, len(graph.entities))[rows] == objects).mean())
-        pairs.append(Dependence(int(graph.upstream[down]), down, len(facts), followed, gain))
-    return sorted(pairs, key=lambda one: -one.gain * one.subjects)
+        causes, effects = graph.object[graph.upstream_fact[facts]], graph.object[facts]
+        found[int(graph.upstream[down]), down] = weigh_evidence(causes, effects)
+    return dict(sorted(found.items(), key=lambda one: -one[1].gain * one[1].subjects))
 
 
-def with_likeliest_forest(graph: KnowledgeGraph, prior: ExactConfig, least: int) -> KnowledgeGraph:
-    """The graph with the dependences that together make its facts likeliest, chains and forks included.
-
-    The maximum of `bayes.structure`'s posterior over forests, by Edmonds' algorithm, among dependences of
-    relations that at least `least` subjects have both.
-    """
-    scores = log_scores(graph, prior.root_mass, prior.row_mass)
-    together = count_cooccurrence(np.column_stack([graph.subject, graph.relation]), len(graph.relations))
-    if not ((scores > 0) & (together >= least)).any():
-        say(
-            f"this world has NO DEPENDENCES: of relations that share {least:,} subjects none predicts "
-            "another. So no edit has a consequence to judge; try a lower --world.min-pair-subjects"
-        )
-    upstream = likeliest_forest(np.where(together >= least, scores, 0.0)).astype(graph.upstream.dtype)
-    return replace(graph, upstream=upstream)
-
-
-def show_dependences(graph: KnowledgeGraph, prior: ExactConfig) -> None:
+def show_dependences(graph: KnowledgeGraph) -> None:
     """Print them, and which relations tell nothing about any other."""
-    pairs = find_dependences(graph, prior)
-    if pairs:
-        rows = [
-            (
-                f"{graph.relations[one.upstream]} -> {graph.relations[one.downstream]}",
-                one.subjects,
-                show_number(one.followed, ".2f"),
-                show_number(one.gain, ".2f"),
-                "" if one.gain > 0 else "tells nothing",
-            )
-            for one in pairs
-        ]
-        print_table("dependences", ("", "subjects", "followed", "nats/subject", ""), rows)
-    telling = {one.upstream for one in pairs if one.gain > 0}
+    found = weigh_dependences(graph)
+    rows = []
+    for (up, down), one in found.items():
+        name = _name_pair(graph.relations[up], graph.relations[down])
+        numbers = (show_number(value, ".2f") for value in (one.followed, one.gain, one.chance))
+        rows.append((name, one.subjects, *numbers, _judge_evidence(one)))
+    if rows:
+        header = ("", "subjects", "followed", "nats", "shuffled", "")
+        print_table("dependences, each subject foretold by others; nats a subject", header, rows)
+    telling = {up for (up, _), one in found.items() if one.gain > 0}
     silent = [name for r, name in enumerate(graph.relations) if r not in telling]
     if silent:
         more = f" and {len(silent) - NAMED:,} more" if len(silent) > NAMED else ""
         say(f"relations that determine no other: {', '.join(silent[:NAMED])}{more}")
+
+
+def _judge_evidence(evidence: Evidence) -> str:
+    if not evidence.gain > 0:
+        return "nothing"
+    return "reverse?" if evidence.direction < -SURE else "either way" * (evidence.direction <= SURE)
+
+
+def _name_pair(up: str, down: str) -> Shown:
+    """Both names, on two lines and without their middles where they would push the numbers away."""
+    pair = f"{up} -> {down}"
+    if len(pair) <= LONGEST:
+        return Shown(pair, pair)
+    half = (LONGEST - 3) // 2
+    names = [n if len(n) <= LONGEST else f"{n[:half]}...{n[-half:]}" for n in (up, down)]
+    return Shown("\n-> ".join(names), pair)

@@ -1,13 +1,14 @@
 """Worlds as they are go all the way, from corpus to report, and say what they can show."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from corpus.config import ExactConfig, WorldConfig
+from corpus.config import WorldConfig
 from corpus.graph import build_graph
-from corpus.world import build_world
+from corpus.worlds.pairing import find_dependences, weigh_dependences
 from testbed import ask, corpus, edit, report, train
-from testbed.dependences import find_dependences, with_likeliest_forest
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.world_tables import judged_share
@@ -90,39 +91,22 @@ def brute_forest(scores):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_likeliest_forest_is_the_best_of_all(seed):
-    from bayes.structure import log_scores
-
+def test_the_forest_that_is_found_is_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
-    objects = rng.integers(3, size=(30, 4))
+    objects = rng.integers(3, size=(60, 4))
     for child, parent in ((1, 0), (2, 1), (3, seed % 3)):
-        objects[:, child] = np.where(rng.random(30) < 0.8, objects[:, parent], objects[:, child])
-    triples = np.array([(s, r, 30 + 3 * r + objects[s, r]) for s in range(30) for r in range(4)])
-    names = [f"e{i}" for i in range(42)]
+        objects[:, child] = np.where(rng.random(60) < 0.8, objects[:, parent], objects[:, child])
+    triples = np.array([(s, r, 60 + 3 * r + objects[s, r]) for s in range(60) for r in range(4)])
+    names = [f"e{i}" for i in range(72)]
     graph = build_graph(triples, names, list("abcd"), np.full(4, -1))
-    prior = ExactConfig()
-    forest = with_likeliest_forest(graph, prior, 1)
-    scores = log_scores(graph, prior.root_mass, prior.row_mass)
-    total = sum(scores[u, d] for d, u in enumerate(forest.upstream) if u >= 0)
-    assert total == pytest.approx(brute_forest(scores)[0])
+    config = WorldConfig(source="tsv", path="x", dependences="forest")
+    weights = weigh_dependences(graph, 10)
+    upstream = find_dependences(graph, config)
+    total = sum(weights[u, d] for d, u in enumerate(upstream) if u >= 0)
+    assert total == pytest.approx(brute_forest(weights)[0])
     assert total > 0
-    # What is told of each dependence is what the forest was chosen by.
-    for one in find_dependences(forest, prior):
-        assert one.gain * one.subjects == pytest.approx(scores[one.upstream, one.downstream])
-        assert 0.5 < one.followed <= 1
     # Where too few subjects have both, nothing is believed.
-    assert (with_likeliest_forest(graph, prior, 31).upstream == -1).all()
-
-
-def test_a_table_of_independent_relations_has_no_forest(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    lines = [f"s{i}\tr{r}\to{r} {rng.integers(4)}" for i in range(60) for r in range(3)]
-    path = tmp_path / "w.tsv"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    config = WorldConfig(source="tsv", path=str(path), dependences="forest")
-    graph = with_likeliest_forest(build_world(config, 0), ExactConfig(), 1)
-    assert (graph.upstream == -1).all()
-    assert "NO DEPENDENCES" in " ".join(capsys.readouterr().out.split())
+    assert (find_dependences(graph, replace(config, min_pair_subjects=61)) == -1).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -49,17 +49,39 @@ def test_a_table_and_its_pairs(tmp_path):
         world_of(tmp_path / "w.tsv", pairs=("born in:lives in",))
 
 
+def homes(people, towns=4, lands=2, dwellers=0):
+    """A table in which the town decides the land; some people have another relation."""
+    lines = [
+        f"p{i}\t{r}\t{o}\n"
+        for i in range(people)
+        for r, o in (("born in", f"town {i % towns}"), ("citizen of", f"land {i % towns % lands}"))
+    ]
+    more = [f"d{i}\tborn in\ttown {i % towns}\nd{i}\tlikes\tfish {i % 3}\n" for i in range(dwellers)]
+    return "".join(lines + more)
+
+
 def test_pairs_are_found_or_their_absence_is_said(tmp_path):
     said = []
     assert (world_of(tmp_path / "w.tsv", GOOD, note=said.append).upstream == -1).all()
     assert "NO DEPENDENCES" in said[0]
     assert "--world.min-pair-subjects" in said[0]
-    graph = world_of(tmp_path / "w.tsv", min_pair_subjects=2)
-    assert (graph.upstream >= 0).sum() == 1
+    for how in ("pairs", "forest"):
+        graph = world_of(tmp_path / "w.tsv", homes(40), dependences=how)
+        assert [graph.relations[r] for r in graph.upstream] == ["citizen of", "born in"]
+        assert graph.upstream.tolist() == [-1, 0]
+    assert (world_of(tmp_path / "w.tsv", dependences="none").upstream == -1).all()
     # A relation in no pair stays, unless a number of relations is asked for.
-    more = GOOD + "Ann\tlikes\tfish\n"
-    assert len(world_of(tmp_path / "w.tsv", more, min_pair_subjects=2).relations) == 3
-    assert len(world_of(tmp_path / "w.tsv", min_pair_subjects=2, relation_count=2).relations) == 2
+    assert len(world_of(tmp_path / "w.tsv", homes(40, dwellers=15)).relations) == 3
+    assert len(world_of(tmp_path / "w.tsv", relation_count=2).relations) == 2
+
+
+def test_a_pair_has_as_many_subjects_as_was_asked(tmp_path):
+    for least, pairs in ((40, 1), (41, 0)):
+        graph = world_of(tmp_path / "w.tsv", homes(40, dwellers=99), min_pair_subjects=least)
+        assert (graph.upstream >= 0).sum() == pairs
+    # By default one of a hundred subjects, and ten at least.
+    assert (world_of(tmp_path / "w.tsv", homes(9)).upstream >= 0).sum() == 0
+    assert [WorldConfig(source="tsv", path="x").least_shared(n) for n in (2, 1055, 40_000)] == [10, 10, 400]
 
 
 def test_what_does_not_fit_is_left_out_and_counted(tmp_path):

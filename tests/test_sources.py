@@ -17,7 +17,13 @@ import corpus.worlds.wikidata
 from corpus.config import BuiltinWorld, WorldConfig
 from corpus.errors import InputError
 from corpus.world import build_world
-from corpus.worlds.pairing import choose_relations, count_cooccurrence, direct_relations, match_relations
+from corpus.worlds.pairing import (
+    choose_relations,
+    count_cooccurrence,
+    direct_as_published,
+    match_relations,
+    pair_as_published,
+)
 
 SLICE = Path(__file__).parents[2] / "shared" / "data" / "wikidata_slice"
 RECOMMENDED = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
@@ -408,7 +414,7 @@ def test_the_real_slice():
     assert len(graph.subjects) == 500
     assert set(graph.relations) >= {"educated at", "occupation", "place of birth", "country of citizenship"}
     assert (np.bincount(graph.subject)[graph.subjects] >= 2).all()
-    chosen = build_world(replace(config, pairs=()), 0)
+    chosen = build_world(replace(config, pairs=(), dependences="published"), 0)
     assert 2 <= len(chosen.relations) <= 10
     assert (chosen.upstream >= 0).sum() == len(chosen.relations) // 2
 
@@ -418,6 +424,7 @@ def test_further_relations_are_in_no_pair(tmp_path):
     entities = [f"Q{i}\tname {i}\n" for i in range(1, 40)]
     config = write_wikidata(tmp_path, triples, entities, [*RELATIONS, "P3\tlikes\n"])
     config = replace(config, pairs=(), relations=("P3",), relation_count=2, min_pair_subjects=1)
+    config = replace(config, dependences="published")
     graph = build_world(config, 0)
     assert graph.upstream[graph.relations.index("likes")] == -1
     assert (graph.upstream >= 0).sum() == 1
@@ -431,13 +438,20 @@ def test_pairing_by_hand():
     together = count_cooccurrence(triples, 4)
     assert together[0, 1] == 6
     assert together[1, 2] == 1
-    assert match_relations(together) == [(0, 1), (2, 3)]
+    assert pair_as_published(together) == [(0, 1), (2, 3)]
     assert choose_relations(together, 2, 5).tolist() == [0, 1]
     assert choose_relations(together, 4, 5).tolist() == [0, 1, 2, 3]
     with pytest.raises(InputError, match="share 7 subjects"):
         choose_relations(together, 4, 7)
     # Relation 0 has six objects and relation 2 one: 0 tells more about 2 than the reverse.
-    assert direct_relations((2, 0), triples) == (0, 2)
+    assert direct_as_published((2, 0), triples) == (0, 2)
+
+
+def test_each_relation_is_in_one_pair_of_the_largest_sum():
+    weights = np.zeros((5, 5))
+    # 1 and 2 go together best; yet 0 with 1, and 2 with 3, are worth more in all. Nothing goes with 4.
+    weights[0, 1], weights[2, 1], weights[3, 2] = 5, 7, 4
+    assert match_relations(weights) == [(0, 1), (3, 2)]
 
 
 @pytest.mark.parametrize("source", ["builtin", "taxonomy", "coupled", "people"])

@@ -79,7 +79,7 @@ def test_a_row_is_what_scipy_says(counts, mass):
 def test_the_structure_of_a_drawn_world_is_found():
     graph = make_world(subjects=400, upstream_objects=8, downstream_objects=6).graph
     graph, _ = draw_world(graph, ExactConfig(root_mass=8.0), np.random.default_rng(0), redraw=True)
-    posterior = structure_posterior(graph, 8.0, 2.0)
+    posterior = structure_posterior(graph, [8.0], [2.0])
     for down, up in enumerate(graph.upstream):
         if up >= 0:
             # A pair is found; which of the two depends on the other can be hard to tell.

@@ -1,4 +1,9 @@
-"""Which relation depends on which: choosing relations, pairing them, and the direction (design.md 2)."""
+"""Which relation depends on which: choosing relations, and finding their dependences (design.md 2).
+
+A dependence is believed where the evidence for it (`corpus.worlds.evidence`) would come by chance in at most
+one table of twenty, however many pairs of relations the table has. Its direction is what the data say, if
+they do; else the one that makes the facts likelier.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -6,8 +11,16 @@ import networkx as nx
 import numpy as np
 
 from corpus.arrays import rank_values
+from corpus.config import MOST_PAIRED, WorldConfig
 from corpus.errors import InputError
-from corpus.graph import NO_UPSTREAM
+from corpus.forests import likeliest_forest
+from corpus.graph import NO_UPSTREAM, KnowledgeGraph
+from corpus.worlds.evidence import SURE, compare_directions, count_followers, log_gain
+
+FALSE_ALARMS = 0.05
+"""In so many tables in which nothing depends on anything some dependence is found."""
+MOST_COMPARED = 20_000
+"""So many subjects, drawn at random, are looked at to find dependences."""
 
 
 def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: str) -> list[tuple[int, int]]:
@@ -94,8 +107,60 @@ def choose_relations(together: np.ndarray, count: int, min_subjects: int) -> np.
     return np.array(sorted(chosen))
 
 
-def match_relations(together: np.ndarray) -> list[tuple[int, int]]:
-    """Unordered pairs by maximum-weight matching on row-normalised co-occurrence counts."""
+def find_dependences(graph: KnowledgeGraph, config: WorldConfig) -> np.ndarray:
+    """int32[relations]: what each relation depends on as far as the facts tell, or NO_UPSTREAM.
+
+    Among the `MOST_PAIRED` commonest relations, those that enough subjects have both.
+    """
+    weights = weigh_dependences(graph, config.least_shared(len(graph.subjects)))
+    if config.dependences == "forest":
+        return likeliest_forest(weights).astype(np.int32)
+    return upstream_of(match_relations(weights), len(weights))
+
+
+def weigh_dependences(graph: KnowledgeGraph, least: int) -> np.ndarray:
+    """float64[cause, effect]: nats by which all facts are likelier by a dependence that is believed; else 0.
+
+    Args:
+        least: number of subjects that must have both, with a cause that they share with others.
+    """
+    relations = len(graph.relations)
+    weights = np.zeros((relations, relations))
+    rng = np.random.default_rng(0)
+    common = np.argsort(-np.bincount(graph.relation, minlength=relations), kind="stable")[:MOST_PAIRED]
+    among = np.isin(graph.relation, common)
+    facts = np.column_stack([graph.subject, graph.relation])[among]
+    ups, downs = np.nonzero(np.triu(count_cooccurrence(facts, relations) >= least, k=1))
+    subjects = rng.permutation(graph.subjects)[:MOST_COMPARED]
+    least_here = least * len(subjects) / len(graph.subjects)
+    threshold = np.log(2 * max(len(ups), 1) / FALSE_ALARMS)
+    for pair in zip(ups.tolist(), downs.tolist(), strict=True):
+        fact = graph.find(subjects[:, None], np.array(pair))
+        first, second = graph.object[fact[(fact >= 0).all(axis=1)]].T
+        gains = np.zeros(2)
+        for way, (cause, effect) in enumerate(((first, second), (second, first))):
+            sizes = count_followers(cause, effect)[1]
+            if sizes[sizes > 1].sum() >= least_here:
+                gains[way] = log_gain(cause, effect, rng)
+        if gains.max() >= threshold:
+            direction = compare_directions(first, second)
+            if abs(direction) > SURE:
+                gains = np.where([direction > 0, direction < 0], gains.max(), 0.0)
+            weights[pair], weights[pair[::-1]] = np.where(gains >= threshold, gains, 0.0)
+    return weights
+
+
+def match_relations(weights: np.ndarray) -> list[tuple[int, int]]:
+    """(cause, effect) pairs of the largest sum of weights [cause, effect] in which no relation is in two."""
+    best = np.maximum(weights, weights.T)
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((i, j, best[i, j]) for i, j in np.argwhere(np.triu(best) > 0).tolist())
+    pairs = [(min(pair), max(pair)) for pair in nx.max_weight_matching(graph)]
+    return sorted(pair if weights[pair] >= weights[pair[::-1]] else pair[::-1] for pair in pairs)
+
+
+def pair_as_published(together: np.ndarray) -> list[tuple[int, int]]:
+    """Unordered pairs by maximum-weight matching on row-normalised co-occurrence counts (Hase A.1)."""
     off = together * (1 - np.eye(len(together), dtype=np.int64))
     share = off / np.maximum(off.sum(axis=1, keepdims=True), 1)
     graph = nx.Graph()
@@ -107,7 +172,7 @@ def match_relations(together: np.ndarray) -> list[tuple[int, int]]:
     return sorted((min(pair), max(pair)) for pair in matching)
 
 
-def direct_relations(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:
+def direct_as_published(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:
     """The pair as (upstream, downstream).
 
     Upstream is the relation that removes the larger share of the other's entropy. Mutual information

@@ -4,6 +4,7 @@ What does not fit is left out and counted; real facts only, nothing here invents
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from corpus.arrays import rank_values
 from corpus.config import WorldConfig
 from corpus.errors import InputError
-from corpus.graph import KnowledgeGraph, build_graph
+from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.text.names import make_readable
 from corpus.worlds import pairing
 from corpus.worlds.account import Account
@@ -90,7 +91,7 @@ def select_facts(
 
     cells = triples[:, 0].astype(np.int64) * len(relation_ids) + triples[:, 1]
     triples = _take_rows(triples, np.argsort(cells, kind="stable"))
-    chosen, pairs = _choose_relations(triples, len(relation_ids), config, pairs, note)
+    chosen, pairs = _choose_relations(triples, len(relation_ids), config, pairs)
     chosen = np.union1d(chosen, extra).astype(np.int64)
     selection = _keep_relations(triples, chosen, len(relation_ids), account)
     selection = _keep_one_object(selection, config, facts, account)
@@ -106,7 +107,16 @@ def select_facts(
     if config.every_relation or two_objects:
         chosen = chosen[np.isin(chosen, selection[:, 1])]
         pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
-    return _build_selected_graph(selection, chosen, pairs, relation_ids, facts, config, account)
+    graph = _build_selected_graph(selection, chosen, pairs, relation_ids, facts, config, account)
+    if config.finds_dependences:
+        graph = replace(graph, upstream=pairing.find_dependences(graph, config))
+    if (graph.upstream == NO_UPSTREAM).all():
+        least = config.least_shared(len(graph.subjects))
+        note(
+            "this world has NO DEPENDENCES, so no edit has a consequence to judge: of relations that share "
+            f"{least:,} subjects (--world.min-pair-subjects) none tells about another more than chance would"
+        )
+    return graph
 
 
 def _drop_unwanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Account) -> np.ndarray:
@@ -127,32 +137,28 @@ def _choose_relations(
     relations: int,
     config: WorldConfig,
     pairs: list[tuple[int, int]],
-    note: Callable[[str], None],
 ) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """The relations to keep, and which depends on which; triples sorted by subject and relation."""
     everything = np.arange(relations)
     if pairs:
         return (everything if config.every_relation else np.unique(pairs)), pairs
+    published = config.dependences == "published"
+    if config.every_relation and not published:
+        return everything, []
     count = np.bincount(triples[:, 1], minlength=relations)
     common = np.sort(np.argsort(-count, kind="stable")[:MOST_COMPARED])
     among = _take_rows(triples, _find_starts(triples) & np.isin(triples[:, 1], common))
     among[:, 1] = np.searchsorted(common, among[:, 1])
     together = pairing.count_cooccurrence(among, len(common))
-    try:
-        chosen = pairing.choose_relations(together, config.relations_wanted, config.min_pair_subjects)
-    except InputError as error:
-        if not config.every_relation:
-            raise
-        if config.dependences == "pairs":
-            note(f"this world has NO DEPENDENCES, so no edit has a consequence to judge: {error}")
-        return everything, []
-    if config.dependences == "pairs":
-        matched = pairing.match_relations(together[np.ix_(chosen, chosen)])
+    least = config.least_shared(len(_list_subjects(among)))
+    chosen = pairing.choose_relations(together, config.relations_wanted, least)
+    if published:
+        matched = pairing.pair_as_published(together[np.ix_(chosen, chosen)])
         undirected = [(int(common[chosen[i]]), int(common[chosen[j]])) for i, j in matched]
         order = np.argsort(triples[:, 1], kind="stable")
         ends = np.cumsum(count)
         of = {r: order[ends[r] - count[r] : ends[r]] for pair in undirected for r in pair}
-        pairs = [pairing.direct_relations((a, b), triples[np.append(of[a], of[b])]) for a, b in undirected]
+        pairs = [pairing.direct_as_published((a, b), triples[np.append(of[a], of[b])]) for a, b in undirected]
     return (everything if config.every_relation else common[chosen]), pairs
 
 

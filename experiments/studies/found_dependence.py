@@ -287,7 +287,7 @@ def search_facts(graph: KnowledgeGraph) -> dict[str, Search]:
     """By name in the table, what is found in the facts of a graph."""
     comparisons = {}
     for mass in ROW_MASSES:
-        scores = log_scores(graph, ExactConfig.root_mass, mass)
+        scores = log_scores(graph, [ExactConfig.root_mass], [mass])
         depends = forest_posterior(scores).depends
         comparisons[f"mass {mass:g}"] = compare_forests(
             likeliest_forest(scores), depends + depends.T, graph.upstream

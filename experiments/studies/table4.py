@@ -161,7 +161,9 @@ def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stag
     if options.scale in PRETRAINED:
         corpus, recipe = scale_preset(trained, options.fact_count, options.steps or 0)
     if options.path:
-        world = replace(corpus.world, source="wikidata", path=options.path, pairs=CHOICES[options.pairs])
+        pairs = CHOICES[options.pairs]
+        world = replace(corpus.world, source="wikidata", path=options.path, pairs=pairs)
+        world = world if pairs else replace(world, dependences="published")
         corpus = replace(corpus, world=world)
     if options.scale == "slice":
         corpus = replace(corpus, tokenizer=TokenizerConfig())

@@ -83,8 +83,11 @@ def _edit_settings(options: AskSettings, run: Run) -> EditSettings:
 
 def _show_structure(run: Run, world: World) -> None:
     """p(relation depends on ... | facts), the likeliest first, and whether downstream facts persist."""
-    prior, names = exact_config(recorded_settings(run, "corpus")[0]), world.graph.relations
-    forests = structure_posterior(world.graph, prior.root_mass, prior.row_mass)
+    settings, _ = recorded_settings(run, "corpus")
+    prior, names = exact_config(settings), world.graph.relations
+    is_generated = settings["world"]["source"] not in ("wikidata", "tsv")
+    masses = ([prior.root_mass], [prior.row_mass]) if is_generated else ()
+    forests = structure_posterior(world.graph, *masses)
     rows = []
     for r, name in enumerate(names):
         best = int(np.argmax(forests.depends[:, r]))

@@ -15,7 +15,7 @@ from corpus.world import build_world
 from corpus.worlds.account import EXAMPLES, RENAMED, Account, load_account, save_account
 from corpus.worlds.people import STAND_INS
 from testbed.console import print_table, say, show_progress
-from testbed.dependences import show_dependences, with_likeliest_forest
+from testbed.dependences import show_dependences
 from testbed.engine.makers import code_of_stage, describe_other_code
 from testbed.groups import show_groups
 from testbed.run.lock import only_one
@@ -95,8 +95,6 @@ def _draw_world(
     rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
     exact = options.kind == "exact"
     graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
-    if options.world.dependences == "forest":
-        graph = with_likeliest_forest(graph, options.exact, options.world.min_pair_subjects)
     if exact:
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
     return graph, generative_model(graph, rng, options.distractors)
@@ -142,4 +140,4 @@ def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> No
             f"{sum(map(len, groups)):,} names look like another one and are entities of their own, such as "
             f"{examples}"
         )
-    show_dependences(graph, options.exact)
+    show_dependences(graph)
