@@ -111,10 +111,10 @@ def select_facts(
     if config.finds_dependences:
         graph = replace(graph, upstream=pairing.find_dependences(graph, config))
     if (graph.upstream == NO_UPSTREAM).all():
-        least = config.least_shared(len(graph.subjects))
+        shared = config.least_shared(len(graph.subjects))
         note(
             "this world has NO DEPENDENCES, so no edit has a consequence to judge: of relations that share "
-            f"{least:,} subjects (--world.min-pair-subjects) none tells about another more than chance would"
+            f"{shared:,} subjects (--world.min-pair-subjects) none tells about another more than chance would"
         )
     return graph
 
