@@ -246,19 +246,16 @@ class WorldConfig:
     pairs: tuple[str, ...] = ()
     """Dependences as upstream:downstream, such as P69:P106; by default they are found in the facts."""
     dependences: Literal["pairs", "forest", "none", "published"] = "pairs"
-    """How dependences are found in facts. pairs: each relation is in one pair at most; forest: each depends
-    on one other at most, chains and forks included; none; published: as Hase et al. chose them, by how often
-    relations occur together, whatever their objects tell."""
+    """How they are found. pairs: each relation is in one at most; forest: chains and forks, too; published:
+    as Hase et al. (A.1), by how often relations occur together, whatever their objects tell."""
     relations: tuple[str, ...] = ()
     """Further relations to keep, which are in no pair."""
     max_lines: int = 2_000_000
     """Triples to take from the start of the file (wikidata)."""
     relation_count: int | Literal["auto"] = "auto"
-    """Number of relations to choose if no pairs are given, by how often they occur together; auto: 10
-    (wikidata) or all (tsv)."""
+    """Number of relations to choose, those that occur together most; auto: 10 (wikidata) or all (tsv)."""
     min_pair_subjects: int | Literal["auto"] = "auto"
-    """Least number of subjects that two relations must share to be chosen, or to depend on each other; auto:
-    one of a hundred, and 10 at least."""
+    """Least number of subjects that two relations must share; auto: one of a hundred, and 10 at least."""
     min_relations: int = 2
     """Least number of chosen relations that a subject must have to be kept."""
     several: Literal["first", "drop"] = "first"
@@ -285,7 +282,8 @@ class WorldConfig:
             raise ValueError("subjects must be at least 2")
         if self.source in ("builtin", "people") and self.subjects > MOST_SUBJECTS:
             raise ValueError(f"subjects of a generated world are at most {MOST_SUBJECTS:,}: {HOURS}")
-        if min(self.max_lines, self.least_shared(0), self.min_relations) < 1:
+        least = (self.max_lines, self.min_pair_subjects, self.min_relations)
+        if any(number != "auto" and number < 1 for number in least):
             raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
         if self.relation_count != "auto" and self.relation_count < 2:
             raise ValueError("relation_count must be at least 2, or auto")
@@ -333,17 +331,6 @@ class WorldConfig:
                     f"{name} chooses among the facts of a table, and does nothing where the source is "
                     f"{self.source!r}: leave it out"
                 )
-
-    def least_shared(self, subjects: int) -> int:
-        """How many of so many subjects two relations must share."""
-        return max(10, subjects // 100) if self.min_pair_subjects == "auto" else self.min_pair_subjects
-
-    @property
-    def finds_dependences(self) -> bool:
-        """Whether dependences are found in the facts, by what objects tell about each other."""
-        return (
-            self.source in ("wikidata", "tsv") and not self.pairs and self.dependences in ("pairs", "forest")
-        )
 
     @property
     def relations_wanted(self) -> int:

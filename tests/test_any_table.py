@@ -17,6 +17,7 @@ from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.world import build_world
 from corpus.worlds.account import Account, load_account, save_account
+from corpus.worlds.pairing import least_shared
 from corpus.worlds.tables import short_name
 
 GOOD = "Ann\tborn in\tRome\nAnn\tcitizen of\tItaly\nBob\tborn in\tOslo\nBob\tcitizen of\tNorway\n"
@@ -81,7 +82,8 @@ def test_a_pair_has_as_many_subjects_as_was_asked(tmp_path):
         assert (graph.upstream >= 0).sum() == pairs
     # By default one of a hundred subjects, and ten at least.
     assert (world_of(tmp_path / "w.tsv", homes(9)).upstream >= 0).sum() == 0
-    assert [WorldConfig(source="tsv", path="x").least_shared(n) for n in (2, 1055, 40_000)] == [10, 10, 400]
+    config = WorldConfig(source="tsv", path="x")
+    assert [least_shared(config, n) for n in (2, 1055, 40_000)] == [10, 10, 400]
 
 
 def test_what_does_not_fit_is_left_out_and_counted(tmp_path):

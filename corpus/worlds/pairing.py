@@ -107,12 +107,19 @@ def choose_relations(together: np.ndarray, count: int, min_subjects: int) -> np.
     return np.array(sorted(chosen))
 
 
+def least_shared(config: WorldConfig, subjects: int) -> int:
+    """How many of so many subjects two relations must share."""
+    return max(10, subjects // 100) if config.min_pair_subjects == "auto" else config.min_pair_subjects
+
+
 def find_dependences(graph: KnowledgeGraph, config: WorldConfig) -> np.ndarray:
     """int32[relations]: what each relation depends on as far as the facts tell, or NO_UPSTREAM.
 
     Among the `MOST_PAIRED` commonest relations, those that enough subjects have both.
     """
-    weights = weigh_dependences(graph, config.least_shared(len(graph.subjects)))
+    if config.dependences not in ("pairs", "forest"):
+        return graph.upstream
+    weights = weigh_dependences(graph, least_shared(config, len(graph.subjects)))
     if config.dependences == "forest":
         return likeliest_forest(weights).astype(np.int32)
     return upstream_of(match_relations(weights), len(weights))

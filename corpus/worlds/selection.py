@@ -108,10 +108,10 @@ def select_facts(
         chosen = chosen[np.isin(chosen, selection[:, 1])]
         pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
     graph = _build_selected_graph(selection, chosen, pairs, relation_ids, facts, config, account)
-    if config.finds_dependences:
+    if not config.pairs:
         graph = replace(graph, upstream=pairing.find_dependences(graph, config))
     if (graph.upstream == NO_UPSTREAM).all():
-        shared = config.least_shared(len(graph.subjects))
+        shared = pairing.least_shared(config, len(graph.subjects))
         note(
             "this world has NO DEPENDENCES, so no edit has a consequence to judge: of relations that share "
             f"{shared:,} subjects (--world.min-pair-subjects) none tells about another more than chance would"
@@ -150,7 +150,7 @@ def _choose_relations(
     among = _take_rows(triples, _find_starts(triples) & np.isin(triples[:, 1], common))
     among[:, 1] = np.searchsorted(common, among[:, 1])
     together = pairing.count_cooccurrence(among, len(common))
-    least = config.least_shared(len(_list_subjects(among)))
+    least = pairing.least_shared(config, len(_list_subjects(among)))
     chosen = pairing.choose_relations(together, config.relations_wanted, least)
     if published:
         matched = pairing.pair_as_published(together[np.ix_(chosen, chosen)])
