@@ -28,6 +28,12 @@ class Cache(NamedTuple):
     real: jax.Array
     tokens: jax.Array
 
+    @staticmethod
+    def sizes() -> dict[str, str]:
+        """Of one row, in the letters of `lm.delta`."""
+        entries = dict.fromkeys(("positions", "real", "tokens"), "1 S")
+        return {"key": "L 1 K S H", "value": "L 1 K S H", **entries}
+
     def join(self, other: "Cache") -> "Cache":
         """The tokens of both, those of `other` behind."""
         pairs = zip(self, other, SLOTS, strict=True)

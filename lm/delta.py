@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from lm.attention import Array, Layout
 from lm.cache import Cache
-from lm.memory import Memory, make_room, store_memory
+from lm.memory import Memory
 
 Delta = dict[str, Any]
 
@@ -30,9 +30,20 @@ ATTENTION = ("query", "key", "value", "out")
 MLP = ("gate", "up", "down")
 MATRICES = (*ATTENTION, *MLP)
 IN_LAYERS = (*MATRICES, "codebook", "memory", "shift")
-ADDED = (*MATRICES, "embedding", "memory", "weights", "shift")
+PLAIN = ("weights", "shift")
+"""Parts that are arrays, or trees of them, and add up; the others are named tuples with these methods:
+
+    on_top_of(earlier)       this part and one of an earlier edit as one
+    scale(by)                `by` times what it adds; only parts of ADDED have more and less
+    make_room(times)         a part that does nothing yet, with room for `times` like this one
+    settle(carried, index)   what is carried with this part in it, the `index`-th; no shape changes
+    sizes()                  the shape of each array in letters: L layers, D hidden, F inside the MLP, E is F + D,
+                             K heads of keys, H width of a head; others are free, and equal everywhere
+
+Low-rank parts and rows are carried as weights (`as_weights`), and make no room.
+"""
+ADDED = (*MATRICES, "embedding", "memory", *PLAIN)
 """Parts that add something, of which there can be more and less."""
-PARTS = (*IN_LAYERS, "embedding", "weights", "prefix", "ledger")
 
 
 class LowRank(NamedTuple):
@@ -40,6 +51,30 @@ class LowRank(NamedTuple):
 
     a: jax.Array
     b: jax.Array
+
+    def apply(self, x: jax.Array) -> jax.Array:
+        """What one layer's part adds to x @ W."""
+        a, b = (factor.astype(x.dtype) for factor in self)
+        return (x @ a) @ b
+
+    def on_top_of(self, earlier: "LowRank") -> "LowRank":
+        """Both, side by side."""
+        a, b = jnp.concatenate([earlier.a, self.a], axis=2), jnp.concatenate([earlier.b, self.b], axis=1)
+        return LowRank(a, b)
+
+    def scale(self, by: Array | float) -> "LowRank":
+        """`by` times the product."""
+        return LowRank(self.a, self.b * by)
+
+    def as_weights(self, matrix: str) -> dict[str, Any]:
+        """The same addition as a part of the parameters' tree."""
+        kernel = jnp.einsum("lir,lro->lio", self.a, self.b)
+        return {"layers": {block_of(matrix): {matrix: {"kernel": kernel}}}}
+
+    @staticmethod
+    def sizes() -> dict[str, str]:
+        """I and O are those of the matrix."""
+        return {"a": "L I r", "b": "L r O"}
 
 
 class Rows(NamedTuple):
@@ -50,6 +85,26 @@ class Rows(NamedTuple):
 
     tokens: jax.Array
     values: jax.Array
+
+    def on_top_of(self, earlier: "Rows") -> "Rows":
+        """Both, one behind the other."""
+        return Rows(*(jnp.concatenate(two) for two in zip(earlier, self, strict=True)))
+
+    def scale(self, by: Array | float) -> "Rows":
+        """`by` times all vectors."""
+        return self._replace(values=self.values * by)
+
+    def as_weights(self, vocabulary: int) -> dict[str, Any]:
+        """The same addition as a part of the parameters' tree."""
+        table = jnp.zeros((vocabulary, self.values.shape[1]), self.values.dtype)
+        # Entries that name no token fall outside the table and are dropped.
+        rows = jnp.where(self.tokens < 0, vocabulary, self.tokens)
+        return {"embedding": table.at[rows].add(self.values, mode="drop")}
+
+    @staticmethod
+    def sizes() -> dict[str, str]:
+        """One vector for each token."""
+        return {"tokens": "n", "values": "n D"}
 
 
 class Codebook(NamedTuple):
@@ -63,6 +118,38 @@ class Codebook(NamedTuple):
     keys: jax.Array
     values: jax.Array
     radius: jax.Array
+
+    def look_up(self, x: jax.Array, out: jax.Array) -> jax.Array:
+        """`out`, or the value of the nearest key of one layer's part where x [B, T, D] lies in its ball.
+
+        Of keys that are equally near, to a hundredth of a radius, the latest counts: it was stored to replace
+        the earlier ones, from which rounding errors may separate it.
+        """
+        distance = jnp.linalg.norm(x[..., None, :] - self.keys, axis=-1)
+        unit = jnp.maximum(0.01 * self.radius.max(), jnp.finfo(distance.dtype).tiny)
+        inside = jnp.where(distance <= self.radius, jnp.round(distance / unit), jnp.inf)
+        nearest = inside.shape[-1] - 1 - jnp.flip(inside, -1).argmin(-1)
+        hit = jnp.isfinite(inside.min(-1))[..., None]
+        return jnp.where(hit, self.values[nearest].astype(out.dtype), out)
+
+    def on_top_of(self, earlier: "Codebook") -> "Codebook":
+        """Both, this one's entries last."""
+        return Codebook(*(jnp.concatenate(two, axis=1) for two in zip(earlier, self, strict=True)))
+
+    def make_room(self, times: int) -> "Codebook":
+        """Entries that hold nothing."""
+        empty = Codebook(*(jnp.repeat(jnp.zeros_like(x), times, axis=1) for x in self))
+        return empty._replace(radius=empty.radius - 1)
+
+    def settle(self, carried: "Codebook", index: Array) -> "Codebook":
+        """The entries of the `index`-th edit take their places."""
+        update, place = jax.lax.dynamic_update_slice_in_dim, index * self.keys.shape[1]
+        return Codebook(*(update(x, y, place, 1) for x, y in zip(carried, self, strict=True)))
+
+    @staticmethod
+    def sizes() -> dict[str, str]:
+        """As many entries in every layer."""
+        return {"keys": "L n D", "values": "L n D", "radius": "L n"}
 
 
 class Ledger(NamedTuple):
@@ -81,6 +168,27 @@ class Ledger(NamedTuple):
     total: jax.Array
     squares: jax.Array
 
+    def on_top_of(self, earlier: "Ledger") -> "Ledger":
+        """The sums of both."""
+        return jax.tree.map(jnp.add, earlier, self)
+
+    def scale(self, _: Array | float) -> "Ledger":
+        """The same: what was edited was edited, however much of it is added."""
+        return self
+
+    def make_room(self, _: int) -> "Ledger":
+        """Sums over nothing."""
+        return jax.tree.map(jnp.zeros_like, self)
+
+    def settle(self, carried: "Ledger", _: Array) -> "Ledger":
+        """The sums of both."""
+        return self.on_top_of(carried)
+
+    @staticmethod
+    def sizes() -> dict[str, str]:
+        """M layers are edited."""
+        return {"moment": "m F F", "facts": "", "total": "m E", "squares": "m E"}
+
 
 class Prefix(NamedTuple):
     """Text before every prompt, already read; the prompt's own beginning-of-document token is skipped.
@@ -93,30 +201,69 @@ class Prefix(NamedTuple):
     cache: Cache
     start: jax.Array
 
+    def place(self, tokens: Array, layout: Layout) -> tuple[Layout, Cache]:
+        """The layout of documents that go on where this text ends, and the text as each of them sees it.
+
+        Args:
+            tokens: int32[B, T], each document beginning with its own start token.
+            layout: of these tokens without the text.
+        """
+        length = self.cache.real.sum().astype(jnp.int32)
+        # Behind a prefix that holds nothing, documents begin as they always do.
+        opens = (jnp.asarray(tokens) == self.start) & (length > 0)
+        # A start token that is skipped still sees itself, so that no query is without a key.
+        alone = jnp.eye(opens.shape[1], dtype=bool)
+        mask = layout.mask & (~opens[:, None, :] | alone)
+        moved = Layout(layout.positions + jnp.maximum(length - 1, 0), mask, layout.real & ~opens)
+        return moved, self.cache.repeat_row(opens.shape[0])
+
+    def on_top_of(self, earlier: "Prefix") -> "Prefix":
+        """Both texts, this one last."""
+        return Prefix(earlier.cache.join(self.cache), self.start)
+
+    def make_room(self, times: int) -> "Prefix":
+        """Slots without a token."""
+        return Prefix(self.cache.make_blank(times * self.cache.real.shape[1]), self.start)
+
+    def settle(self, carried: "Prefix", index: jax.Array) -> "Prefix":
+        """The text of the `index`-th edit takes its slots."""
+        return Prefix(carried.cache.put_at(index * self.cache.real.shape[1], self.cache), self.start)
+
+    @staticmethod
+    def sizes() -> dict[str, Any]:
+        """Its cache has sizes of its own."""
+        return {"cache": Cache, "start": ""}
+
+
+KINDS = {
+    **dict.fromkeys(MATRICES, LowRank), "embedding": Rows, "codebook": Codebook, "prefix": Prefix,
+    "memory": Memory, "ledger": Ledger,
+}  # fmt: skip
+"""What each part is, but for the plain ones."""
+PARTS = (*KINDS, *PLAIN)
+
 
 def compose_deltas(first: Delta | None, second: Delta | None) -> Delta:
     """Both edits, the second made on top of the first."""
     first, second = first or {}, second or {}
     both = first | second
     for name in first.keys() & second.keys():
-        both[name] = _compose_parts(name, first[name], second[name])
+        earlier, later = first[name], second[name]
+        both[name] = add_trees(earlier, later) if name in PLAIN else later.on_top_of(earlier)
     return both
 
 
 def fold_delta(delta: Delta, vocabulary: int) -> Delta:
     """The same edit with low-rank parts and rows as weights, so that a sequence of edits stays as large."""
-    other_parts = {name: part for name, part in delta.items() if name not in (*MATRICES, "embedding")}
     weights: dict[str, Any] = {}
-    for name in MATRICES:
-        if name in delta:
-            blocks = weights.setdefault("layers", {})
-            a, b = delta[name]
-            blocks.setdefault(block_of(name), {})[name] = {"kernel": jnp.einsum("lir,lro->lio", a, b)}
-    if "embedding" in delta:
-        tokens, values = delta["embedding"]
-        table = jnp.zeros((vocabulary, values.shape[1]), values.dtype)
-        # Entries that name no token fall outside the table and are dropped.
-        weights["embedding"] = table.at[jnp.where(tokens < 0, vocabulary, tokens)].add(values, mode="drop")
+    other_parts: Delta = {}
+    for name, part in delta.items():
+        if isinstance(part, LowRank):
+            weights = add_trees(weights, part.as_weights(name))
+        elif isinstance(part, Rows):
+            weights = add_trees(weights, part.as_weights(vocabulary))
+        else:
+            other_parts[name] = part
     return compose_deltas(other_parts, {"weights": weights}) if weights else other_parts
 
 
@@ -133,19 +280,10 @@ def scale_delta(delta: Delta, by: Array | float) -> Delta:
     """
     if delta and not has_dial(delta):
         raise ValueError(f"{', '.join(sorted(delta.keys() - set(ADDED)))} cannot be scaled")
-    multiple: Delta = {}
-    for name, part in delta.items():
-        if isinstance(part, LowRank):
-            multiple[name] = LowRank(part.a, part.b * by)
-        elif isinstance(part, Rows):
-            multiple[name] = part._replace(values=part.values * by)
-        elif isinstance(part, Memory):
-            multiple[name] = part.scale(by)
-        elif isinstance(part, Ledger):
-            multiple[name] = part
-        else:
-            multiple[name] = jax.tree.map(lambda x: x * by, part)
-    return multiple
+    return {
+        name: jax.tree.map(lambda x: x * by, part) if name in PLAIN else part.scale(by)
+        for name, part in delta.items()
+    }
 
 
 def empty_carry(delta: Delta, vocabulary: int, times: int) -> Delta:
@@ -154,37 +292,18 @@ def empty_carry(delta: Delta, vocabulary: int, times: int) -> Delta:
     Args:
         delta: of one edit; only its shapes matter.
     """
-    empty = jax.tree.map(jnp.zeros_like, fold_delta(delta, vocabulary))
-    if "prefix" in empty:
-        cache = empty["prefix"].cache
-        empty["prefix"] = Prefix(cache.make_blank(times * cache.real.shape[1]), delta["prefix"].start)
-    if "memory" in empty:
-        empty["memory"] = make_room(empty["memory"], times)
-    if "codebook" in empty:
-        book = Codebook(*(jnp.repeat(x, times, axis=1) for x in empty["codebook"]))
-        empty["codebook"] = book._replace(radius=book.radius - 1)
-    return empty
+    return {
+        name: jax.tree.map(jnp.zeros_like, part) if name in PLAIN else part.make_room(times)
+        for name, part in fold_delta(delta, vocabulary).items()
+    }
 
 
 def add_to_carry(carried: Delta, delta: Delta, vocabulary: int, index: jax.Array) -> Delta:
     """What is carried from edit to edit after one more, the `index`-th; its shapes stay as they are."""
-    latest = fold_delta(delta, vocabulary)
     settled = dict(carried)
-    if "weights" in latest:
-        settled["weights"] = _add_trees(carried["weights"], latest["weights"])
-    if "ledger" in latest:
-        settled["ledger"] = jax.tree.map(jnp.add, carried["ledger"], latest["ledger"])
-    if "prefix" in latest:
-        text, slots = latest["prefix"], latest["prefix"].cache.real.shape[1]
-        settled["prefix"] = Prefix(carried["prefix"].cache.put_at(index * slots, text.cache), text.start)
-    if "memory" in latest:
-        entries = len(latest["memory"].keys)
-        settled["memory"] = store_memory(carried["memory"], latest["memory"], index * entries)
-    if "codebook" in latest:
-        update = jax.lax.dynamic_update_slice_in_dim
-        entries = latest["codebook"].keys.shape[1]
-        pairs = zip(carried["codebook"], latest["codebook"], strict=True)
-        settled["codebook"] = Codebook(*(update(x, y, index * entries, 1) for x, y in pairs))
+    for name, part in fold_delta(delta, vocabulary).items():
+        earlier = carried[name]
+        settled[name] = add_trees(earlier, part) if name in PLAIN else part.settle(earlier, index)
     return settled
 
 
@@ -207,65 +326,9 @@ def add_changes(params: dict, changes: dict) -> dict:
     }
 
 
-def apply_low_rank(x: jax.Array, factors: LowRank) -> jax.Array:
-    """What a low-rank part adds to x @ W."""
-    a, b = (factor.astype(x.dtype) for factor in factors)
-    return (x @ a) @ b
-
-
-def look_up_codebook(x: jax.Array, out: jax.Array, book: Codebook) -> jax.Array:
-    """`out`, or the value of the nearest key of one layer's codebook where x [B, T, D] lies in its ball.
-
-    Of keys that are equally near, to a hundredth of a radius, the latest counts: it was stored to replace
-    the earlier ones, from which rounding errors may separate it.
-    """
-    distance = jnp.linalg.norm(x[..., None, :] - book.keys, axis=-1)
-    unit = jnp.maximum(0.01 * book.radius.max(), jnp.finfo(distance.dtype).tiny)
-    inside = jnp.where(distance <= book.radius, jnp.round(distance / unit), jnp.inf)
-    nearest = inside.shape[-1] - 1 - jnp.flip(inside, -1).argmin(-1)
-    hit = jnp.isfinite(inside.min(-1))[..., None]
-    return jnp.where(hit, book.values[nearest].astype(out.dtype), out)
-
-
-def place_behind_prefix(prefix: Prefix, tokens: Array, layout: Layout) -> tuple[Layout, Cache]:
-    """The layout of documents that go on where a prefix ends, and the prefix as each of them sees it.
-
-    Args:
-        tokens: int32[B, T], each document beginning with its own start token.
-        layout: of these tokens without the prefix.
-    """
-    length = prefix.cache.real.sum().astype(jnp.int32)
-    # Behind a prefix that holds nothing, documents begin as they always do.
-    opens = (jnp.asarray(tokens) == prefix.start) & (length > 0)
-    # A start token that is skipped still sees itself, so that no query is without a key.
-    alone = jnp.eye(opens.shape[1], dtype=bool)
-    mask = layout.mask & (~opens[:, None, :] | alone)
-    moved = Layout(layout.positions + jnp.maximum(length - 1, 0), mask, layout.real & ~opens)
-    return moved, prefix.cache.repeat_row(opens.shape[0])
-
-
-def _compose_parts(name: str, first: Any, second: Any) -> Any:
-    if name == "weights":
-        return _add_trees(first, second)
-    if name == "prefix":
-        return Prefix(first.cache.join(second.cache), second.start)
-    if name == "embedding":
-        return Rows(*(jnp.concatenate(two) for two in zip(first, second, strict=True)))
-    if name == "codebook":
-        return Codebook(*(jnp.concatenate(two, axis=1) for two in zip(first, second, strict=True)))
-    if name == "memory":
-        return second.on_top_of(first)
-    if name == "ledger":
-        return jax.tree.map(jnp.add, first, second)
-    if name == "shift":
+def add_trees(first: Any, second: Any) -> Any:
+    """The sum of two arrays, or of two parts of a tree, of which either may lack what the other has."""
+    if not isinstance(first, dict):
         return first + second
-    return LowRank(jnp.concatenate([first.a, second.a], axis=2), jnp.concatenate([first.b, second.b], axis=1))
-
-
-def _add_trees(first: dict, second: dict) -> dict:
-    """The sum of two parts of a tree, of which either may lack what the other has."""
-    both = first | second
-    for name in first.keys() & second.keys():
-        a, b = first[name], second[name]
-        both[name] = _add_trees(a, b) if isinstance(a, dict) else a + b
-    return both
+    shared = {name: add_trees(first[name], second[name]) for name in first.keys() & second.keys()}
+    return first | second | shared

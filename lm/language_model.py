@@ -10,7 +10,7 @@ import jax
 from lm.attention import Array, Layout, left_padded_layout
 from lm.cache import Cache
 from lm.config import ModelConfig
-from lm.delta import Delta, compose_deltas, place_behind_prefix
+from lm.delta import Delta, compose_deltas
 from lm.model import Activations, Params, hidden_states, unembed, vocabulary_of
 
 
@@ -62,7 +62,7 @@ class LanguageModel:
         """
         before = None
         if not past and self.delta and "prefix" in self.delta:
-            layout, before = place_behind_prefix(self.delta["prefix"], tokens, layout)
+            layout, before = self.delta["prefix"].place(tokens, layout)
             past = (before,)
         hidden, cache, _ = hidden_states(self.config, self.params, self.delta, tokens, layout, past)
         return hidden, cache if before is None else before.join(cache)
@@ -71,7 +71,7 @@ class LanguageModel:
         """What the layers compute on the way over int32[B, T] tokens."""
         past: Sequence[Cache] = ()
         if self.delta and "prefix" in self.delta:
-            layout, before = place_behind_prefix(self.delta["prefix"], tokens, layout)
+            layout, before = self.delta["prefix"].place(tokens, layout)
             past = (before,)
         computed = hidden_states(self.config, self.params, self.delta, tokens, layout, past, inside=True)[2]
         assert computed is not None

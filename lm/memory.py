@@ -51,6 +51,31 @@ class Memory(NamedTuple):
         """`by` times all values, those below too."""
         return self._replace(values=self.values * by, below=self.below.scale(by) if self.below else None)
 
+    def make_room(self, times: int) -> "Memory":
+        """A memory that holds nothing, with room for the names of `times` like this one."""
+        slots = len(self.keys) * times
+        return Memory(
+            jnp.full((slots, self.keys.shape[1]), PAD, jnp.int32),
+            jnp.zeros_like(self.before),
+            jnp.repeat(jnp.zeros_like(self.values), times, axis=1),
+            jnp.arange(slots, dtype=jnp.int32),
+        )
+
+    def settle(self, carried: "Memory", index: Array) -> "Memory":
+        """What is carried with these values: added to a name's slot, or in those of the `index`-th edit."""
+        keys, values = carried.keys, carried.values
+        for i in range(len(self.keys)):
+            key = self.keys[i]
+            slot, found = find_slots(key, keys)
+            slot = jnp.where(found, slot, index * len(self.keys) + i)
+            keys, values = keys.at[slot].set(key), values.at[:, slot].add(self.values[:, i])
+        return Memory(keys, self.before, values, jnp.argsort(hash_names(keys)).astype(jnp.int32))
+
+    @staticmethod
+    def sizes() -> dict[str, str]:
+        """Of what an edit adds; order and below are for edits that are carried."""
+        return {"keys": "n W", "before": "b", "values": "L n D"}
+
 
 def names_so_far(tokens: Array, positions: Array, mask: Array, before: Array, width: int) -> jax.Array:
     """int32[B, T, width]: the name that ends with each token, padded on the left.
@@ -97,25 +122,3 @@ def find_slots(names: Array, keys: Array, order: Array | None = None) -> tuple[j
 def recall_values(values: jax.Array, slots: jax.Array, found: jax.Array) -> jax.Array:
     """[B, T, D]: what one layer's values [n, D] add at each token."""
     return jnp.where(found[..., None], values[slots], 0)
-
-
-def make_room(memory: Memory, times: int) -> Memory:
-    """A memory that holds nothing, with room for the names of `times` like this one."""
-    slots = len(memory.keys) * times
-    return Memory(
-        jnp.full((slots, memory.keys.shape[1]), PAD, jnp.int32),
-        jnp.zeros_like(memory.before),
-        jnp.repeat(jnp.zeros_like(memory.values), times, axis=1),
-        jnp.arange(slots, dtype=jnp.int32),
-    )
-
-
-def store_memory(carried: Memory, latest: Memory, place: Array) -> Memory:
-    """What is carried with the latest values in it: added to a name's slot, or from slot `place` on."""
-    keys, values = carried.keys, carried.values
-    for i in range(len(latest.keys)):
-        key = latest.keys[i]
-        slot, found = find_slots(key, keys)
-        slot = jnp.where(found, slot, place + i)
-        keys, values = keys.at[slot].set(key), values.at[:, slot].add(latest.values[:, i])
-    return Memory(keys, latest.before, values, jnp.argsort(hash_names(keys)).astype(jnp.int32))

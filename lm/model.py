@@ -29,7 +29,7 @@ from lm.attention import (
 )
 from lm.cache import Cache
 from lm.config import ModelConfig
-from lm.delta import IN_LAYERS, Delta, LowRank, add_changes, apply_low_rank, look_up_codebook
+from lm.delta import IN_LAYERS, Delta, LowRank, add_changes
 from lm.linear import project
 from lm.memory import find_slots, names_so_far, recall_values
 
@@ -62,7 +62,7 @@ class Linear(nnx.Module):
 
     def __call__(self, x: jax.Array, change: LowRank | None = None) -> jax.Array:
         out = project(x, self.kernel[...])
-        return out if change is None else out + apply_low_rank(x, change)
+        return out if change is None else out + change.apply(x)
 
 
 class Norm(nnx.Module):
@@ -123,7 +123,7 @@ class Mlp(nnx.Module):
         inner = jax.nn.silu(self.gate(x, delta.get("gate"))) * self.up(x, delta.get("up"))
         out = self.down(inner, delta.get("down"))
         if "codebook" in delta:
-            out = look_up_codebook(x, out, delta["codebook"])
+            out = delta["codebook"].look_up(x, out)
         return out, inner
 
 

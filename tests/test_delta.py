@@ -21,8 +21,6 @@ from lm.delta import (
     compose_deltas,
     empty_carry,
     fold_delta,
-    look_up_codebook,
-    place_behind_prefix,
 )
 from lm.language_model import LanguageModel
 from lm.memory import Memory
@@ -187,7 +185,7 @@ def test_the_nearest_of_the_latest_keys_decides(entries, seed):
         if inside:
             least = min(distance[n] for n in inside)
             expected[0, t] = book.values[max(n for n in inside if distance[n] == least)]
-    np.testing.assert_array_equal(look_up_codebook(x, out, Codebook(*map(jnp.asarray, book))), expected)
+    np.testing.assert_array_equal(Codebook(*map(jnp.asarray, book)).look_up(x, out), expected)
 
 
 def continued(model, text, prompt):
@@ -253,5 +251,5 @@ def test_rows_of_several_documents_each_stand_behind_the_prefix(model):
 def test_a_prefix_that_holds_nothing_hides_no_beginning(model):
     empty = Prefix(prefix_of(model, [5])["prefix"].cache.make_blank(4), jnp.int32(BOS))
     layout = left_padded_layout(PROMPTS)
-    moved, _ = place_behind_prefix(empty, PROMPTS, layout)
+    moved, _ = empty.place(PROMPTS, layout)
     jax.tree.map(np.testing.assert_array_equal, moved, layout)

@@ -23,7 +23,7 @@ from lm.editors.self_bayes.method import SelfBayes
 from lm.editors.self_bayes.reasoning import locate_request
 from lm.editors.self_bayes.storage import open_storage, subjects_of
 from lm.huggingface import export_model
-from lm.memory import Memory, find_slots, hash_names, names_so_far, store_memory
+from lm.memory import Memory, find_slots, hash_names, names_so_far
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities
 from testbed import edit
@@ -91,7 +91,7 @@ def test_a_name_has_one_slot_which_edits_add_to(edits):
     carried = empty_carry({"memory": memories[0]}, VOCABULARY, len(edits))["memory"]
     joined, expected = memories[0], {}
     for i, (name, value) in enumerate(edits):
-        carried = store_memory(carried, memories[i], i)
+        carried = memories[i].settle(carried, i)
         joined = memories[i].on_top_of(joined) if i else joined
         expected[tuple(key_of(name))] = expected.get(tuple(key_of(name)), 0.0) + value
     real = np.flatnonzero((np.asarray(carried.keys) != PAD).any(axis=1))

@@ -12,8 +12,7 @@ import jax
 import numpy as np
 
 from corpus.errors import InputError
-from lm.cache import Cache
-from lm.delta import MATRICES, PARTS, Codebook, Delta, Ledger, LowRank, Prefix, Rows, block_of
+from lm.delta import KINDS, MATRICES, PARTS, Delta, Rows, block_of
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
 from lm.memory import Memory
@@ -151,34 +150,23 @@ def errors_attributed_to(editor: Editor, what: str) -> Iterator[None]:
 
 def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
     """What is wrong with one part of a delta; empty where nothing is."""
-    layers, width = model.config.layers, model.config.hidden
-    if name in MATRICES:
-        into, out = model.params["layers"][block_of(name)][name]["kernel"].shape[1:]
-        return _fault_of_arrays(part, LowRank, {"a": (layers, into, None), "b": (layers, None, out)})
-    if name == "embedding":
-        wrong = _fault_of_arrays(part, Rows, {"tokens": (None,), "values": (None, width)})
-        if not wrong and part.tokens.dtype.kind not in "iu":
-            return f"has tokens of type {part.tokens.dtype}; they should be whole numbers"
-        return wrong
-    if name == "codebook":
-        sizes = {"keys": (layers, None, width), "values": (layers, None, width), "radius": (layers, None)}
-        return _fault_of_arrays(part, Codebook, sizes)
-    if name == "memory":
-        wrong = _fault_of_arrays(part, Memory, {"values": (layers, None, width)})
-        wrong = wrong or _fault_of_arrays(part, Memory, {"keys": (np.shape(part.values)[1], None)})
-        wrong = wrong or _fault_of_arrays(part, Memory, {"before": (None,)})
-        if not wrong and (part.order is not None or part.below is not None):
-            return "has order or below, which edits that are carried are given here; leave them out"
-        return wrong
-    if name == "ledger":
-        inner = model.config.mlp
-        sums = dict.fromkeys(("total", "squares"), (None, inner + width))
-        return _fault_of_arrays(part, Ledger, {"moment": (None, inner, inner), "facts": (), **sums})
-    if name == "prefix":
-        return _fault_of_prefix(part, model)
+    config = model.config
+    layers, width, inner = config.layers, config.hidden, config.mlp
+    if name == "weights":
+        return _fault_of_weights(part, model.params, "")
     if name == "shift":
         return _fault_of_shape(part, (layers, 1, 1, width))
-    return _fault_of_weights(part, model.params, "")
+    numbers = {"1": 1, "L": layers, "D": width, "F": inner, "E": inner + width}
+    numbers |= {"K": config.kv_heads, "H": config.head_width}
+    if name in MATRICES:
+        kernel = model.params["layers"][block_of(name)][name]["kernel"]
+        numbers |= dict(zip("IO", kernel.shape[1:], strict=True))
+    wrong = _fault_of_arrays(part, KINDS[name], numbers)
+    if not wrong and isinstance(part, Rows) and part.tokens.dtype.kind not in "iu":
+        return f"has tokens of type {part.tokens.dtype}; they should be whole numbers"
+    if not wrong and isinstance(part, Memory) and (part.order is not None or part.below is not None):
+        return "has order or below, which edits that are carried are given here; leave them out"
+    return wrong
 
 
 def _fault_of_types(part: Any) -> str:
@@ -190,28 +178,30 @@ def _fault_of_types(part: Any) -> str:
     return ""
 
 
-def _fault_of_prefix(part: Any, model: LanguageModel) -> str:
-    config = model.config
-    if not isinstance(part, Prefix):
-        return f"is {_kind_name(part)}; make it a Prefix(cache, start)"
-    if np.shape(part.start) != ():
-        return f".start has shape {np.shape(part.start)}; give one number"
-    heads = (config.layers, 1, config.kv_heads, None, config.head_width)
-    sizes = {"key": heads, "value": heads, "positions": (1, None), "real": (1, None)}
-    wrong = _fault_of_arrays(part.cache, Cache, sizes)
-    return f".cache {wrong}" if wrong else ""
+def _fault_of_arrays(part: Any, kind: Any, numbers: dict[str, int]) -> str:
+    """Whether a part is of a kind and its arrays have its sizes, where equal letters are equal numbers.
 
-
-def _fault_of_arrays(part: Any, kind: type, sizes: dict[str, tuple[int | None, ...]]) -> str:
-    """Whether a part is of a kind and its arrays of these sizes, where equal places of None are equal."""
+    Args:
+        kind: named tuple whose `sizes` are in letters.
+        numbers: what letters stand for; the others are free.
+    """
+    sizes = kind.sizes()
     if not isinstance(part, kind):
         return f"is {_kind_name(part)}; make it a {kind.__name__}({', '.join(sizes)})"
+    free: dict[str, set[int]] = {}
     for field, size in sizes.items():
-        wrong = _fault_of_shape(getattr(part, field), size)
+        below = getattr(part, field)
+        if isinstance(size, str):
+            letters = size.split()
+            wrong = _fault_of_shape(below, tuple(map(numbers.get, letters)))
+        else:
+            letters, wrong = [], _fault_of_arrays(below, size, numbers)
         if wrong:
             return f".{field} {wrong}"
-    free = {np.shape(getattr(part, field))[size.index(None)] for field, size in sizes.items() if None in size}
-    return "" if len(free) == 1 else f"has arrays of {' and '.join(map(str, sorted(free)))} entries"
+        for letter, count in zip(letters, np.shape(below), strict=False):
+            free.setdefault(letter, set()).add(count)
+    unequal = next((counts for counts in free.values() if len(counts) > 1), ())
+    return f"has arrays of {' and '.join(map(str, sorted(unequal)))} entries" if unequal else ""
 
 
 def _fault_of_shape(array: Any, size: tuple[int | None, ...]) -> str:
