@@ -12,7 +12,7 @@ from lm.delta import Codebook, LowRank, Rows, has_dial, scale_delta
 from lm.editors.fitting import answer_nats, request_states
 from lm.editors.grace import GraceConfig
 from lm.editors.grace.method import Grace
-from lm.editors.interface import Info, edit_batch
+from lm.editors.interface import Info, edit_batch, trait_of
 from lm.editors.none.method import NoEdit
 from lm.editors.strength import COARSE, FARTHEST, FINE, AtStrength, least_factor
 from testbed.settings import EditSettings
@@ -51,6 +51,19 @@ def test_of_a_probability_that_rises_and_falls_the_first_crossing_counts_or_the_
 
 def test_what_is_said_already_needs_no_edit():
     assert float(rising(0.95, 0.1, 0.9)) == 0.0
+
+
+def test_an_editor_that_says_nothing_of_itself_has_the_defaults():
+    """A class of a user's own derives from nothing."""
+
+    class Texts(Uphill):
+        learns_text, most_steps = True, 7
+
+    traits = ("learns_text", "reads", "most_steps")
+    assert [trait_of(Uphill(), name) for name in traits] == [False, (), 1]
+    assert [trait_of(Texts(), name) for name in traits] == [True, (), 7]
+    assert AtStrength(Texts(), 0.9).most_steps == 7
+    assert trait_of(Uphill(), "cause_of")(None) == ""
 
 
 class Uphill:

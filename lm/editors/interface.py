@@ -5,14 +5,13 @@ An editor is a frozen dataclass, its hyper-parameters, with two pure methods:
     prepare(model, corpus_sample) -> state              once per model
     edit(model, state, request, key) -> (delta, info)   one edit, of one fact or of several at once
 
-`edit` is traced once and vmapped over requests; the model is shared and never changed. An editor whose loop
-may stop early gives the most steps in `most_steps`, so that its cost can be counted. Letters of shapes: M
+`edit` is traced once and vmapped over requests; the model is shared and never changed. Letters of shapes: M
 facts of one request, P prompt tokens, A answer tokens, and those of `lm.model`.
 """
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -88,30 +87,43 @@ class Info(NamedTuple):
     backward: Array
 
 
-class Editor(Protocol):
+class Editor:
     """The interface of an editing method; instances must be hashable.
 
-    An editor that reads nothing but `prompt` and `answer` may set `learns_text = True`. Then it takes any
-    sentence, not only facts: `prompt` has the tokens to read, `answer` the tokens to learn.
+    A class of a user's own need not derive from this: `trait_of` knows the defaults of what it leaves out.
+
+    Attributes:
+        learns_text: whether it reads nothing of a request but `prompt` and `answer`. Then it takes any
+            sentence, not only facts: `prompt` has the tokens to read, `answer` the tokens to learn.
+        reads: files beside its module, and variables of the environment as "$NAME", that its edits depend on.
     """
 
+    learns_text: ClassVar[bool] = False
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def most_steps(self) -> int:
+        """Turns that a loop takes at most which may stop early, so that its cost can be counted."""
+        return 1
+
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """One-off work for a model."""
-        ...
+        """One-off work for a model; by default nothing."""
+        return {}
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """The delta of one request, on top of the edits that the model already carries."""
-        ...
+        raise NotImplementedError
+
+    def cause_of(self, request: Request) -> str:
+        """The error in which the edit of this request failed, where an editor can tell; empty without one."""
+        return ""
 
 
-class StatelessEditor:
-    """An editor without one-off work: every request starts from the model alone."""
-
-    def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
-        """Nothing."""
-        return {}
+def trait_of(editor: Any, name: str) -> Any:
+    """An attribute of an editor, or of a class that is used as one; the default where it has none."""
+    return getattr(editor, name, getattr(Editor(), name))
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:

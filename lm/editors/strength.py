@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from corpus.text.tokenizer import PAD
 from lm.delta import Delta, has_dial, scale_delta
 from lm.editors.fitting import answer_nats, request_inputs, request_states
-from lm.editors.interface import CorpusSample, Editor, Info, Request, State
+from lm.editors.interface import CorpusSample, Editor, Info, Request, State, trait_of
 from lm.language_model import LanguageModel
 
 FARTHEST = 4.0
@@ -31,7 +31,7 @@ COARSE, FINE = 32, 10
 
 
 @dataclass(frozen=True)
-class AtStrength:
+class AtStrength(Editor):
     """An editor whose edits stop where the first fact of a request has a given probability.
 
     Where an editor is told more than the request, as `oracle` is, the request comes first.
@@ -43,7 +43,7 @@ class AtStrength:
     @property
     def most_steps(self) -> int:
         """Turns that the editor's own loop takes at most."""
-        return getattr(self.editor, "most_steps", 1)
+        return trait_of(self.editor, "most_steps")
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
         """What the editor prepares."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.text.tokenizer import Tokenizer
-from lm.editors.interface import Request, group_requests, make_requests
+from lm.editors.interface import Request, group_requests, make_requests, trait_of
 from testbed.engine.identity import path_of
 from testbed.engine.methods import Belief, Method, Triple, the_request
 from testbed.engine.wording import pack_wordings, sentences_of, word_sentences
@@ -98,7 +98,7 @@ def tell_method(tokenizer: Tokenizer, cases: Sequence[Case], method: Method) -> 
     """
     if method.reads_forms or not any(case.told for case in cases):
         return build_requests(tokenizer, cases, [method.tell_facts(case) for case in cases])
-    if method.facts_told is not the_request or not getattr(method.editor, "learns_text", False):
+    if method.facts_told is not the_request or not trait_of(method.editor, "learns_text"):
         form = next(case.request.form for case in cases if case.told)
         raise InputError(
             f"{path_of(method.editor)} reads facts, and cannot be told a request of the form {form!r}; "

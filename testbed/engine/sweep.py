@@ -12,7 +12,7 @@ from safetensors.flax import load_file, save_file
 
 from corpus.files import staged_file, write_json_once
 from lm.delta import Delta
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Info, Request, trait_of
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import check_editor, prepare_editor
@@ -275,9 +275,7 @@ class Sweep:
 
     def _find_causes(self, chunk: Chunk, which: np.ndarray) -> dict[int, str]:
         """The errors in which edits failed, of an editor that remembers them, by place among the rows."""
-        find_cause = getattr(self.worker.method.editor, "cause_of", None)
-        if find_cause is None:
-            return {}
+        find_cause = trait_of(self.worker.method.editor, "cause_of")
         requests = self.worker.requests[chunk.control].of_edits(which)
         size = which.shape[1]
         causes = [find_cause(Request(*(x[i] for x in requests))) for i in range(chunk.sequences)]

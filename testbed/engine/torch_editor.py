@@ -24,7 +24,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.text.tokenizer import tokenizer_files
 from lm.delta import Delta, add_changes
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import CorpusSample, Editor, Info, Request, State
 from lm.huggingface import name_tensors, stack_tensors
 from lm.huggingface_config import write_config
 from lm.language_model import LanguageModel
@@ -61,7 +61,7 @@ def build_method(user_editor: Any, settings: "EditSettings", world: World) -> Me
 
 
 @dataclass(frozen=True, eq=False)
-class TorchEditor:
+class TorchEditor(Editor):
     """An editor whose edits are made by PyTorch, and come to a change of any of the model's weights."""
 
     user_editor: Any

@@ -9,7 +9,7 @@ import numpy as np
 
 from corpus.seeds import integer
 from lm.delta import Delta, add_to_carry, empty_carry
-from lm.editors.interface import Editor, Info, Request, State, edit_batch, edit_once
+from lm.editors.interface import Editor, Info, Request, State, edit_batch, edit_once, trait_of
 from lm.editors.strength import AtStrength
 from lm.flops import count_flops
 from lm.language_model import LanguageModel
@@ -142,7 +142,7 @@ class Worker:
             return edit_once(self.editor, *arguments)[0]
 
         arguments = self._single_edit_arguments(which, narrow=True)
-        turns = getattr(self.editor, "most_steps", 1)
+        turns = trait_of(self.editor, "most_steps")
         return count_flops(delta_of_edit, *arguments, turns=turns) / which.shape[1]
 
     def _edit_arguments(

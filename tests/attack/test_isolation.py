@@ -121,7 +121,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 import jax.numpy as jnp
 from lm.delta import Rows
-from lm.editors.interface import Info, StatelessEditor
+from lm.editors.interface import Editor, Info
 
 @dataclass(frozen=True)
 class Inner:
@@ -129,7 +129,7 @@ class Inner:
     names: tuple[str, ...] = ("a",)
 
 @dataclass(frozen=True)
-class Outer(StatelessEditor):
+class Outer(Editor):
     """An editor with fields of every kind."""
     inner: Inner = Inner()
     way: Literal["up", "down"] = "up"

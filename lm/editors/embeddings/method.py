@@ -14,14 +14,14 @@ from corpus.text.tokenizer import PAD
 from lm.delta import Delta, Rows
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.fitting import fit, gradient_info, request_inputs, request_loss
-from lm.editors.interface import Info, Request, State, StatelessEditor
+from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
 
 NO_TOKEN = -1
 
 
 @dataclass(frozen=True)
-class Embeddings(StatelessEditor):
+class Embeddings(Editor):
     """Fine-tunes the embeddings of the tokens that the model reads of the request, with AdamW."""
 
     config: EmbeddingsConfig

@@ -13,12 +13,12 @@ import optax
 from lm.delta import Delta
 from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
 from lm.editors.ft_constrained import ConstrainedConfig
-from lm.editors.interface import Info, Request, State, StatelessEditor
+from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class Constrained(StatelessEditor):
+class Constrained(Editor):
     """Fine-tunes down-projections; after each step every weight is put back into its interval."""
 
     config: ConstrainedConfig

@@ -13,13 +13,13 @@ import optax
 from lm.delta import Delta, fold_delta
 from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
 from lm.editors.full import FullConfig
-from lm.editors.interface import Info, Request, State, StatelessEditor
+from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
 from lm.model import add_weights
 
 
 @dataclass(frozen=True)
-class Full(StatelessEditor):
+class Full(Editor):
     """Fine-tunes every parameter, or the matrices of some layers, on the request."""
 
     config: FullConfig

@@ -22,12 +22,12 @@ from lm.editors.fitting import (
     request_loss,
 )
 from lm.editors.grace import GraceConfig
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class Grace:
+class Grace(Editor):
     """Stores, for every token of the answer, what the MLP should return where it is predicted."""
 
     config: GraceConfig

@@ -14,12 +14,12 @@ from corpus.text.tokenizer import BOS, EOS, PAD, Word
 from lm.attention import left_padded_layout
 from lm.delta import Delta, Prefix
 from lm.editors.in_context import InContextConfig
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class InContext:
+class InContext(Editor):
     """Reads the sentences of a request once, and keeps what later prompts see of them."""
 
     config: InContextConfig

@@ -14,14 +14,14 @@ import optax
 from lm.config import ModelConfig
 from lm.delta import MATRICES, Delta, LowRank
 from lm.editors.fitting import fit, gradient_info, request_loss
-from lm.editors.interface import Info, Request, State, StatelessEditor
+from lm.editors.interface import Editor, Info, Request, State
 from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
 from lm.model import matrix_shape
 
 
 @dataclass(frozen=True)
-class Lora(StatelessEditor):
+class Lora(Editor):
     """Fine-tunes x @ W + (alpha / rank) (x @ a) @ b on the request, with AdamW."""
 
     config: LoraConfig

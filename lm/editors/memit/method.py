@@ -33,7 +33,7 @@ from lm.editors.associations import (
     repeat_in_contexts,
 )
 from lm.editors.fitting import gradient_info, layer_at, request_activations, request_inputs
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.memit import MemitConfig
 from lm.language_model import LanguageModel
 
@@ -56,7 +56,7 @@ class Preparation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Memit:
+class Memit(Editor):
     """Moves the state behind the last of its layers where the request wants it, each layer by its share."""
 
     config: MemitConfig

@@ -26,7 +26,7 @@ from lm.editors.fitting import (
     request_inputs,
     request_loss,
 )
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.mend import MendConfig
 from lm.language_model import LanguageModel
 
@@ -37,7 +37,7 @@ FIRST_STEP = 0.01
 
 
 @dataclass(frozen=True)
-class Mend:
+class Mend(Editor):
     """The hyper-network; its parameters are the state that `prepare` returns."""
 
     config: MendConfig

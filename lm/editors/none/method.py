@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 
 from lm.delta import Delta
-from lm.editors.interface import Info, Request, State, StatelessEditor
+from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class NoEdit(StatelessEditor):
+class NoEdit(Editor):
     """Changes nothing and costs nothing."""
 
     learns_text: ClassVar = True

@@ -20,13 +20,13 @@ from lm.editors.associations import (
     repeat_in_contexts,
 )
 from lm.editors.fitting import gradient_info, layer_at, request_activations, request_inputs
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.rome import RomeConfig
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class Rome:
+class Rome(Editor):
     """Stores the value that makes the request probable under the subject's key, and nothing else.
 
     The paper's code divides by the key of the bare prompt what it multiplied by the averaged key; here

@@ -16,7 +16,7 @@ from lm.attention import Array, left_padded_layout
 from lm.delta import Delta
 from lm.editors.asking import pad_left_to
 from lm.editors.fitting import request_loss
-from lm.editors.interface import Info, Request
+from lm.editors.interface import Editor, Info, Request
 from lm.editors.self_bayes import FitConfig
 from lm.editors.self_bayes.storage import Subjects, open_storage, subjects_of
 from lm.language_model import Context, LanguageModel
@@ -146,7 +146,7 @@ def make_goal(model: LanguageModel, targets: Targets, stems: Context | None = No
     return Goal(targets, now, targets.share * targets.weight > 0)
 
 
-class FittedEditor:
+class FittedEditor(Editor):
     """An editor whose edit is a fit of answers, which may end early."""
 
     config: Any

@@ -27,13 +27,13 @@ from lm.editors.fitting import (
     request_inputs,
     request_loss,
 )
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.sparse import SparseConfig
 from lm.language_model import LanguageModel
 
 
 @dataclass(frozen=True)
-class Sparse:
+class Sparse(Editor):
     """Fine-tunes the rows of down-projections that a request wakes and text seldom does."""
 
     config: SparseConfig

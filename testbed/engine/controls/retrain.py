@@ -21,7 +21,7 @@ from lm.batches import PackedRows
 from lm.config import TrainConfig
 from lm.delta import Delta
 from lm.editors.fitting import request_inputs, request_loss
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init_params
@@ -39,7 +39,7 @@ HEAVIEST = 1000.0
 
 
 @dataclass(frozen=True)
-class Retrain:
+class Retrain(Editor):
     """Training from scratch, as an editor.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import jax
 
 from lm.delta import Delta
-from lm.editors.interface import CorpusSample, Info, Request
+from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.method import SelfBayes
 from lm.editors.self_bayes.reasoning import Mind
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class InformedSelfBayes:
+class InformedSelfBayes(Editor):
     """`self-bayes` with the parents of the world's relations."""
 
     config: SelfBayesConfig

@@ -8,7 +8,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from lm.delta import Delta
-from lm.editors.interface import CorpusSample, Info, Request, State
+from lm.editors.interface import CorpusSample, Editor, Info, Request, State
 from lm.language_model import LanguageModel
 from testbed.engine.isolation.process import EditorProcess
 from testbed.engine.methods import Method, the_request
@@ -28,7 +28,7 @@ def build_method(likeness: Any, *_: Any) -> Method:
 
 
 @dataclass(frozen=True, eq=False)
-class IsolatedEditor:
+class IsolatedEditor(Editor):
     """An editor in another process.
 
     Attributes:

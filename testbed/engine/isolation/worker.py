@@ -19,7 +19,7 @@ import jax
 from corpus.errors import InputError
 from lm.config import ModelConfig
 from lm.delta import Delta
-from lm.editors.interface import Editor, Info, Request, State, edit_once
+from lm.editors.interface import Editor, Info, Request, State, edit_once, trait_of
 from lm.language_model import LanguageModel
 from testbed.engine.checks import check_edit, check_settings, errors_attributed_to, prepare_editor
 from testbed.engine.house import is_traced_alike
@@ -79,7 +79,7 @@ class EditorWorker:
             "path": f"{self.kind.__module__}:{self.kind.__qualname__}",
             "about": (self.kind.__doc__ or "").strip().partition("\n")[0],
             "search": {name: list(choices) for name, choices in getattr(self.kind, "SEARCH", {}).items()},
-            "reads": list(getattr(self.kind, "reads", ())),
+            "reads": list(trait_of(self.kind, "reads")),
             "fields": describe_fields(self.name, self.default),
         }
 
