@@ -67,9 +67,8 @@ def log_gain(
         root_masses, row_masses: total masses that the Dirichlet priors of the table, and of each row, may
             have, each equally likely.
     """
-    together = np.zeros_like(rows)
-    alone = [log_dirichlet_multinomial(together, objects, mass, size) for mass in root_masses]
-    apart = [log_dirichlet_multinomial(rows, objects, mass, size) for mass in row_masses]
+    alone = _log_probabilities(np.zeros_like(rows), objects, root_masses, size)
+    apart = _log_probabilities(rows, objects, row_masses, size)
     return float(logsumexp(apart) - np.log(len(apart)) - logsumexp(alone) + np.log(len(alone)))
 
 
@@ -81,8 +80,16 @@ def log_dirichlet_multinomial(rows: np.ndarray, objects: np.ndarray, mass: float
         objects: what was drawn.
         mass, size: every row's Dirichlet is uniform over `size` objects, of this total mass.
     """
+    return float(_log_probabilities(rows, objects, [mass], size)[0])
+
+
+def _log_probabilities(
+    rows: np.ndarray, objects: np.ndarray, masses: Sequence[float], size: int
+) -> np.ndarray:
+    """float64[masses]: `log_dirichlet_multinomial` of each."""
     cells = np.unique(np.column_stack([rows, objects]), axis=0, return_counts=True)[1]
     totals = np.unique(rows, return_counts=True)[1]
+    mass = np.array(masses)[:, None]
     alpha = mass / size
-    inside = (gammaln(alpha + cells) - gammaln(alpha)).sum()
-    return float(inside + (gammaln(mass) - gammaln(mass + totals)).sum())
+    inside = (gammaln(alpha + cells) - gammaln(alpha)).sum(axis=1)
+    return inside + (gammaln(mass) - gammaln(mass + totals)).sum(axis=1)

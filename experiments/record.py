@@ -37,7 +37,7 @@ def write_record(
     """Write records/<today>-<title>/: record.json, and all figures as one table; returns that folder.
 
     Args:
-        run: whose settings the record has.
+        run: whose settings the record has, if it has a corpus.
         command: what to type to repeat it. Commands of earlier records of the run stand before it.
         lines: what was measured while the model was trained; none where there is no model.
         pages: pages of tables (Markdown), by name.
@@ -60,14 +60,15 @@ def write_record(
         rows += read_markdown(page, text)
     write_figures(rows, folder / FIGURES)
     edits = [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))]
+    counts = run.corpus / "counts.json"
     content = {
         "commands": _add_command(run, command),
         "date": f"{date.today():%Y-%m-%d}",
         "device": describe_device(),
         "made_with": provenance(),
         "settings": settings,
-        "counts": read_json(run.corpus / "counts.json"),
-        "stages": _without_places(read_record(run.config_file)),
+        "counts": read_json(counts) if counts.exists() else None,
+        "stages": _without_places(read_record(run.config_file)) if run.config_file.exists() else None,
         "edits": group_edits(edits) if edits else None,
         "tuned": tuned and share_settings({file: _without_search(one) for file, one in tuned.items()}),
     }
