@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -14,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from corpus.files import staged_file
-from testbed.pages.inks import AGENT, GRID, LINES, MODEL, QUIET, TEXT, add_dark_inks
+from testbed.pages.inks import AGENT, GRID, LINES, MODEL, PAPER, QUIET, TEXT, add_dark_inks
+from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.scores.statistics import Estimate
 
 matplotlib.use("Agg")
@@ -83,23 +85,53 @@ def draw_lines(
         save_figure(figure, path)
 
 
+def draw_by_bin(
+    lines: Mapping[str, Sequence[Estimate]],
+    agent: Sequence[Estimate],
+    bins: Sequence[str],
+    across: str,
+    up: str,
+    path: Path,
+) -> None:
+    """A panel an editor: its line over bins with intervals, the agent's, and those of all others in grey."""
+    slots, at = assign_slots(lines), np.arange(len(bins))
+    with picture_style():
+        figure, axes = make_panels(len(lines))
+        for axis, (name, line) in zip(axes, lines.items(), strict=True):
+            for other in lines:
+                if other != name:
+                    axis.plot(at, [e.value for e in lines[other]], color=QUIET, lw=0.7, alpha=0.5, zorder=1)
+            values = [e.value for e in agent]
+            axis.plot(
+                at, values, "_", color=AGENT, markersize=13, markeredgewidth=2.4, label="rational agent"
+            )
+            colour = colour_of(slots[name]).light
+            ring = PAPER if has_ring(slots[name]) else colour
+            draw_interval_line(axis, at, line, fmt="o-", color=colour, mfc=ring, ms=4, label="this editor")
+            axis.set_title(wrap_title(name), fontsize=9)
+            axis.set_xticks(at, bins)
+            axis.grid(axis="y", color=GRID, lw=0.6)
+        if len(lines) > 1:
+            axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
+        finish_figure(figure, axes, across, up)
+        save_figure(figure, path)
+
+
+def draw_interval_line(axis: Axes, at: Any, line: Sequence[Estimate], **style: Any) -> None:
+    """Estimates at some places, with their intervals."""
+    value, low, high = (np.array([e[k] for e in line]) for k in range(3))
+    axis.errorbar(
+        at, value, interval_halves(value, low, high), **{"ms": 3.5, "lw": 1.2, "capsize": 2} | style
+    )
+
+
 def fill_panel(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks: Sequence[str]) -> None:
     """Draw a line with intervals for each name, over ticks that are words."""
     at = np.arange(len(ticks))
     for i, (name, estimates) in enumerate(lines.items()):
-        value, low, high = (np.array([e[k] for e in estimates]) for k in range(3))
-        axis.errorbar(
-            # Side by side, so that intervals do not hide each other.
-            at + 0.08 * (i - (len(lines) - 1) / 2),
-            value,
-            interval_halves(value, low, high),
-            fmt=MARKS[i // len(LINES) % len(MARKS)],
-            color=LINES[i % len(LINES)],
-            ms=3.5,
-            lw=1.2,
-            capsize=2,
-            label=name,
-        )
+        # Side by side, so that intervals do not hide each other.
+        place, mark = at + 0.08 * (i - (len(lines) - 1) / 2), MARKS[i // len(LINES) % len(MARKS)]
+        draw_interval_line(axis, place, estimates, fmt=mark, color=LINES[i % len(LINES)], label=name)
     axis.set_title(wrap_title(title), fontsize=9)
     if sum(map(len, ticks)) > WORDS_IN_A_ROW:
         axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)

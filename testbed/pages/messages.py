@@ -1,11 +1,11 @@
 """What is to be seen in a picture, in a sentence made from its numbers: its title on the page."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import Retention, ScoredEditor
+from testbed.scores.summary import Retention
 
 NOTHING = "there is nothing to compare"
 FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
@@ -35,14 +35,19 @@ def describe_lines(
     return describe_extremes(values, what)
 
 
-def describe_support(editors: Sequence[ScoredEditor], metric: str) -> str:
-    """Whether a metric of all editors together is higher where many subjects share the new object."""
-    few, many = (_pool(editors, metric, bins) for bins in (FEW, MANY))
+def describe_support(lines: Iterable[Sequence[Estimate]], what: str) -> str:
+    """Whether a metric of all editors together is higher where many subjects share the new object.
+
+    Args:
+        lines: of each editor, an estimate for each of SUPPORT_BINS.
+    """
+    by_bin = dict(zip(SUPPORT_BINS, zip(*lines, strict=True), strict=True))
+    few, many = (_pool([e for b in bins for e in by_bin[b]]) for bins in (FEW, MANY))
     if few is None or many is None:
-        return f"{capitalise(metric)} by support: {NOTHING}"
+        return f"{capitalise(what)} by support: {NOTHING}"
     rises = "rises with" if many > few else "does not rise with"
     return (
-        f"{capitalise(metric)} {rises} support: {format_number(few)} where one subject or none has the "
+        f"{capitalise(what)} {rises} support: {format_number(few)} where one subject or none has the "
         f"object, {format_number(many)} where five or more do, over all editors"
     )
 
@@ -61,10 +66,9 @@ def format_number(value: float) -> str:
     return f"{value:.2f}"
 
 
-def _pool(editors: Sequence[ScoredEditor], metric: str, bins: Sequence[str]) -> float | None:
-    """The mean of a metric over some bins of support, weighted by cases; None where there are none."""
-    found = [e.summary.get(f"support {b}", {}).get(e.name, {}).get(metric) for e in editors for b in bins]
-    known = [e for e in found if e is not None and e.cases and not math.isnan(e.value)]
+def _pool(estimates: Sequence[Estimate]) -> float | None:
+    """The mean of some estimates, weighted by cases; None where there are none."""
+    known = [e for e in estimates if e.cases and not math.isnan(e.value)]
     cases = sum(e.cases for e in known)
     return sum(e.value * e.cases for e in known) / cases if cases else None
 

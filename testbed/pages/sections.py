@@ -24,11 +24,13 @@ from testbed.pages.messages import describe_extremes, describe_retention
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
+from testbed.scores.frame import CONTROL, EDITOR, EDITS, REFERENCE, Frame
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, is_undetermined
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import Retention, ScoredEditor, followed_metrics, rows_in_contest, summary_rows
-from testbed.scores.tables import Cell, Table, better_of, format_cell
+from testbed.scores.summary import Retention, ScoredEditor, followed_metrics
+from testbed.scores.tables import Cell, Table, better_of, case_counts, format_cell
+from testbed.scores.views import Column, View, make_table
 
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
 
@@ -50,7 +52,7 @@ def usual_chapter(material: Material) -> Chapter:
     parts = [name for name in editors[0].summary if name != "all"]
 
     def describe_headlines(editor: ScoredEditor) -> str:
-        return "; ".join(map(partial(_describe_headline, editor), headlines))
+        return "; ".join(map(partial(_describe_headline, material.frame, editor.name), headlines))
 
     opening = [before_section(material)]
     return build_chapter(
@@ -88,11 +90,11 @@ def build_chapter(
         title,
         text,
         {e.name: describe_finding(e) for e in editors},
-        first_table(editors, first_metrics),
-        comparison_table(editors, material.differences),
+        first_table(material.frame, first_metrics or compared_metrics(editors)),
+        comparison_table(material),
         [section for section in sections if section],
         panels,
-        {e.name: detail_tables(e, parts) for e in editors},
+        {e.name: detail_tables(e, parts, material.frame) for e in editors},
         words,
         editors[0].evaluation.metrics,
         opening,
@@ -102,65 +104,40 @@ def build_chapter(
 MOST_FIRST = 5
 
 
-def first_table(editors: Sequence[ScoredEditor], metrics: Sequence[str] = ()) -> Table:
+def first_table(frame: Frame, metrics: Sequence[str]) -> Table:
     """The table that is read first: a row an editor, and no edit below; at most MOST_FIRST metrics."""
-    first = editors[0]
-    metrics = (metrics or compared_metrics(editors))[:MOST_FIRST]
-    readers = [(e, e.name) for e in editors] + [(first, NO_EDIT)] * (NO_EDIT in first.reference_names)
-    rows: list[list[Cell]] = [[name, *_metric_cells(e, name, metrics)] for e, name in readers]
-    return Table(
-        "first",
-        "At a glance",
-        ["editor", *metrics],
-        rows,
-        better=better_of(first.evaluation.metrics),
-        contest=rows_in_contest(editors),
-        to_beat=range(len(editors), len(rows)),
-    )
+    view = View("first", "At a glance", metrics[:MOST_FIRST], who=(EDITOR, NO_EDIT), ranked=True)
+    return has_to_beat(make_table(view, frame), NO_EDIT)
 
 
-def _describe_headline(editor: ScoredEditor, metric: str) -> str:
+def has_to_beat(table: Table, reader: str) -> Table:
+    """The table where nobody stands out who is no better than a reader."""
+    return table._replace(to_beat=[i for i, row in enumerate(table.rows) if row[0] == reader])
+
+
+def _describe_headline(frame: Frame, editor: str, metric: str) -> str:
     """A metric of an editor in words, and what it was before the edit, where it means something there."""
-    after, before = (editor.summary["all"][reader].get(metric) for reader in (editor.name, BEFORE_EDIT))
-    text = f"{metric} {format_cell(after)}"
+    after, before = (frame.cell(metric, reader, editor=editor) for reader in (editor, BEFORE_EDIT))
+    text = f"{frame.label_of(metric)} {format_cell(after)}"
     return f"{text}, {format_cell(before)} before" if before else text
 
 
-def comparison_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table:
+def comparison_table(material: Material) -> Table:
     """A row an editor, a control and a floor; the compared metrics with intervals."""
-    first = editors[0]
-    metrics = compared_metrics(editors)
-    rows: list[list[Cell]] = [
-        [e.name, len(e.edits.results), *_metric_cells(e, e.name, metrics), e.edits.cost.get("seconds")]
-        for e in editors
-    ]
-    rows += [
-        [control, len(e.edits.results), *_metric_cells(e, control, metrics), None]
-        for e in editors
-        for control in e.control_readers
-    ]
-    rows += [
-        [floor, len(first.edits.results), *_metric_cells(first, floor, metrics), None]
-        for floor in first.reference_names
-    ]
-    note = "The best editor of each column stands out; editors with lost or fewer edits never do, nor does "
-    note += "one of which a column has fewer than nine tenths of the cases that it has of another. "
-    note += "The last rows bound the meaning of the numbers" + (
-        f"; they are for the cases of {first.name}." if len(editors) > 1 else "."
+    editors, metrics = material.editors, compared_metrics(material.editors)
+    about = f"; they are for the cases of {editors[0].name}" if len(editors) > 1 else ""
+    columns = [Column(EDITS, "edits", show="count"), *metrics, Column("seconds", "seconds an edit")]
+    note = (
+        "The best editor of each column stands out; editors with lost or fewer edits never do, nor does "
+        "one of which a column has fewer than nine tenths of the cases that it has of another. The last "
+        f"rows bound the meaning of the numbers{about}."
     )
-    return Table(
-        "comparison",
-        "All editors",
-        ["editor", "edits", *metrics, "seconds an edit"],
-        rows,
-        note,
-        foot=(
-            ["smallest detectable difference", None, *_detectable_differences(differences, metrics), None],
-        ),
-        better=better_of(first.evaluation.metrics),
-        contest=rows_in_contest(editors),
-        to_beat=[i for i, row in enumerate(rows) if row[0] == ONE_HALF],
+    who = (EDITOR, CONTROL, REFERENCE)
+    table = make_table(
+        View("comparison", "All editors", columns, who=who, note=note, ranked=True), material.frame
     )
+    least = [None, *_detectable_differences(material.differences, metrics), None]
+    return has_to_beat(table, ONE_HALF)._replace(foot=[["smallest detectable difference", *least]])
 
 
 def interpretation_table(
@@ -189,7 +166,7 @@ def interpretation_table(
 
 def difference_section(material: Material) -> Section | None:
     """Which differences from the reference are real; None where nothing is compared."""
-    table = difference_table(material.editors, material.differences)
+    table = difference_table(material)
     text = (
         "This number of cases would often miss a difference smaller than that of the last row. If none is "
         "found, read \u201cnot known\u201d, not \u201cequal\u201d."
@@ -197,49 +174,47 @@ def difference_section(material: Material) -> Section | None:
     return Section("differences", "Which differences are real?", text, tables=[table]) if table else None
 
 
-def difference_table(editors: Sequence[ScoredEditor], differences: Differences) -> Table | None:
+def difference_table(material: Material) -> Table | None:
     """Differences from the reference on the cases that both have, with adjusted p-values."""
-    metrics = [
-        m for m in compared_metrics(editors) if any(m in row for row in differences.comparisons.values())
-    ]
-    rows: list[list[Cell]] = []
-    for editor in editors:
-        row = differences.comparisons.get(editor.name)
-        if row:
-            rows.append([editor.name, max(c.cases for c in row.values()), *map(row.get, metrics)])
-    if not rows:
+    against, by_editor = material.differences
+    metrics = [m for m in compared_metrics(material.editors) if any(m in row for row in by_editor.values())]
+    if not metrics:
         return None
-    return Table(
-        "differences",
-        f"Differences from {differences.reference}",
-        ["editor", "cases both have", *metrics],
-        rows,
+    columns = [Column(EDITS, "cases both have", show="count"), *metrics]
+    note = (
         "Paired, over the cases that both have. P-values are adjusted for the number of editors (Holm); bold "
-        "differences have one below .05.",
-        foot=(["smallest detectable difference", None, *_detectable_differences(differences, metrics)],),
+        "differences have one below .05."
     )
+    view = View("differences", f"Differences from {against}", columns, where={"against": against}, note=note)
+    least = ["smallest detectable difference", None, *_detectable_differences(material.differences, metrics)]
+    return make_table(view, material.frame)._replace(foot=[least])
 
 
-def detail_tables(editor: ScoredEditor, subsets: Sequence[str]) -> list[Table]:
+def detail_tables(editor: ScoredEditor, subsets: Sequence[str], frame: Frame) -> list[Table]:
     """Every metric of one editor beside its reference rows, over all cases and some parts of them."""
-    tables = []
+    shown = metrics_shown_in(editor.evaluation.metrics, "table")
+    own, tables = frame.where(editor=editor.name, metric=shown, against=None), []
+    columns = [Column("", name, {"reader": name}) for name in own.values("reader")]
     for subset in ("all", *subsets):
-        if any(e.cases for e in editor.summary[subset][editor.name].values()):
-            header, rows = summary_rows(editor.evaluation, editor.summary, subset)
-            among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
-            key = f"{editor.edits.slug}-{subset}".replace(" ", "-")
-            tables.append(Table(key, f"{editor.name}: {among}", header, rows, DETAILS))
+        among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
+        where = {"subset": subset, "metric": {name: own.label_of(name) for name in shown}}
+        key, title = f"{editor.edits.slug}-{subset}".replace(" ", "-"), f"{editor.name}: {among}"
+        table = make_table(View(key, title, columns, {"metric": "metric"}, where=where, note=DETAILS), own)
+        mine = [row[table.header.index(editor.name)] for row in table.rows]
+        if any(cell.cases for cell in mine if isinstance(cell, Estimate)):
+            rows = [[*map(format_cell, row), _count_cases(row)] for row in table.rows]
+            tables.append(table._replace(header=[*table.header, "cases (clusters)"], rows=rows))
     return tables
+
+
+def _count_cases(row: Sequence[Cell]) -> str:
+    return case_counts([cell for cell in row if isinstance(cell, Estimate) and cell.cases])
 
 
 def compared_metrics(editors: Sequence[ScoredEditor]) -> list[str]:
     """The compared metrics that some editor has, in the evaluation's order."""
     names = {metric for e in editors for metric in e.compared_metrics()}
-    return [m.name for m in editors[0].evaluation.metrics if m.name in names]
-
-
-def _metric_cells(editor: ScoredEditor, reader: str, metrics: Sequence[str]) -> list[Cell]:
-    return [editor.summary["all"][reader].get(metric) for metric in metrics]
+    return [m.id for m in editors[0].evaluation.metrics if m.id in names]
 
 
 def _detectable_differences(differences: Differences, metrics: Sequence[str]) -> list[float]:

@@ -70,16 +70,13 @@ class Frame(NamedTuple):
 
     def where(self, **wanted: Any) -> "Frame":
         """The rows whose columns have some values: one, or one of several."""
-        mask = None
+        table = self.table
         for column, values in wanted.items():
             several = isinstance(values, Collection) and not isinstance(values, str)
-            known = pa.array([*values] if several else [values])
-            column_values = self.table[column]
-            if pa.types.is_dictionary(column_values.type):
-                column_values = column_values.cast(pa.string())
-            here = pc.is_in(column_values, value_set=known.cast(column_values.type))
-            mask = here if mask is None else pc.and_(mask, here)
-        return self if mask is None else self._replace(table=self.table.filter(mask))
+            known, cells = pa.array([*values] if several else [values]), table[column]
+            cells = cells.cast(pa.string()) if pa.types.is_dictionary(cells.type) else cells
+            table = table.filter(pc.is_in(cells, value_set=known.cast(cells.type)))
+        return self._replace(table=table)
 
     def values(self, column: str) -> list[Any]:
         """The different values of a column, in the order in which they first come."""
@@ -154,11 +151,13 @@ def frame_of_differences(
     editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
 ) -> Frame:
     """Every editor less one reference, over the cases that both have."""
-    rows = [
-        ((editor, editor, EDITOR, subset, metric, differences.reference), comparison)
-        for editor, metrics in differences.comparisons.items()
-        for metric, comparison in metrics.items()
-    ]
+    rows: list[tuple[Keys, Cell]] = []
+    for editor, metrics in differences.comparisons.items():
+        both: dict[str, Cell] = {EDITS: max((of.cases for of in metrics.values()), default=None)}
+        rows += [
+            ((editor, editor, EDITOR, subset, metric, differences.reference), cell)
+            for metric, cell in (both | metrics).items()
+        ]
     return make_frame(rows, editors[0].evaluation.metrics)
 
 

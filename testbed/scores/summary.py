@@ -18,7 +18,6 @@ from testbed.scores.metric import Metric, metrics_shown_in
 from testbed.scores.parts import CasePart, measure_parts, take_readers
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metrics
-from testbed.scores.tables import case_counts, format_cell
 
 MetricsByReader = dict[str, dict[str, Metric]]
 """Reader -> metric -> numerators and denominators per case."""
@@ -220,19 +219,6 @@ def write_summary(summary: Summary, folder: Path, standard: str, lost: int = 0) 
         for subset, rows in summary.items()
     }
     write_record(folder / SUMMARY, {"standard": standard, "without numbers": lost, "subsets": tables})
-
-
-def summary_rows(
-    evaluation: EvaluationMetrics, summary: Summary, subset: str = "all"
-) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table over one subset: a row a metric, a column a reader, and counts."""
-    rows = summary[subset]
-    lines = []
-    for name in metrics_shown_in(evaluation.metrics, "table"):
-        cells = [rows[reader].get(name) for reader in rows]
-        if any(cells):
-            lines.append([name, *map(format_cell, cells), case_counts([c for c in cells if c and c.cases])])
-    return ["metric", *rows, "cases (clusters)"], lines
 
 
 def rows_in_contest(editors: Sequence[ScoredEditor]) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        metric: its id.
+        metric: its id; empty where metrics are rows.
         head: what stands above it; the metric's label if nothing is said.
         where: what else its cells are of, by column of the frame, such as {"subset": "support 1"}.
         show: the cell, or the number of cases behind it (a plain number as a whole one), or the value without
@@ -60,8 +60,8 @@ class View(NamedTuple):
 def make_table(view: View, frame: Frame) -> Table:
     """The table that a view shows of a frame.
 
-    A row without any cell is left out, and one of no cases where they are counted. Of a reader that several
-    editors have, as references are, the first counts.
+    A row without any cell is left out, and one whose first count is 0. Of references, which several editors
+    may have, an editor's row has its own, and others the first.
 
     Raises:
         InputError: the frame has several values where the view says nothing of them, such as several worlds.
@@ -72,16 +72,18 @@ def make_table(view: View, frame: Frame) -> Table:
     fixed = {"subset": ALL, "against": None} | {k: v for k, v in view.where.items() if k not in view.rows}
     if "reader" not in view.rows and people:
         fixed = {"reader": people[0]} | fixed
-    find = _index_cells(
-        frame, [c.metric for c in columns], {*fixed, *view.rows, *(k for c in columns for k in c.where)}
-    )
+    metrics = [c.metric for c in columns if c.metric] or [*choices["metric"]]
+    find = _index_cells(frame, metrics, {*fixed, *view.rows, *(k for c in columns for k in c.where)})
     rows: list[list[Cell]] = []
     readers: list[str] = []
     for values in product(*(of for of in choices.values())):
         of_row = fixed | dict(zip(view.rows, values, strict=True))
-        line = [_show_cell(find(of_row | {"metric": c.metric, **c.where}), c.show) for c in columns]
+        line = [
+            _show_cell(find(of_row, ({"metric": c.metric} if c.metric else {}) | c.where), c.show)
+            for c in columns
+        ]
         counts = [cell for cell, c in zip(line, columns, strict=True) if c.show == "count"]
-        if any(cell is not None for cell in line) and all(counts):
+        if any(cell is not None for cell in line) and all(counts[:1]):
             rows.append([*(of[value] for of, value in zip(choices.values(), values, strict=True)), *line])
             readers.append(str(of_row.get("reader")))
     heads = [c.head or frame.label_of(c.metric) for c in columns]
@@ -108,17 +110,16 @@ def make_table(view: View, frame: Frame) -> Table:
 
 
 def choose_readers(frame: Frame, who: Sequence[str]) -> list[str]:
-    """The readers that some kinds and names stand for, in this order."""
-    names = dict.fromkeys(
-        name
-        for one in who
-        for name in (
-            frame.where(kind=one).values("reader")
-            if one in KINDS
-            else frame.where(reader=one).values("reader")
-        )
-    )
-    return [*names]
+    """The readers that some kinds and names stand for, in order; references are the first editor's."""
+    first = frame.where(editor=frame.values("editor")[:1])
+
+    def readers_of(one: str) -> list[str]:
+        if one in KINDS:
+            return (first if one in (BEFORE, REFERENCE) else frame).where(kind=one).values("reader")
+        return [one] * (one in known)
+
+    known = {*frame.values("reader")}
+    return [*dict.fromkeys(name for one in who for name in readers_of(one))]
 
 
 def complete_editors(frame: Frame) -> set[str]:
@@ -145,8 +146,10 @@ def _choices_of(view: View, frame: Frame, people: Sequence[str], column: str) ->
 
 def _index_cells(
     frame: Frame, metrics: Sequence[str], named: set[str]
-) -> Callable[[Mapping[str, Any]], Cell]:
-    """How to find a cell of some metrics by the values of columns.
+) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Cell]:
+    """How to find a cell of some metrics by what its row and its column are of.
+
+    Of several editors it is that of the row's, else the first's.
 
     Args:
         named: the columns that are told apart.
@@ -159,11 +162,19 @@ def _index_cells(
             f"a view of {', '.join(metrics[:3])} says nothing of {tag!r}, of which the frame has "
             f"{', '.join(map(str, values[:5]))}; name it in rows, in where, or in each column's where"
         )
-    order = sorted({"metric", *named} & {*frame.table.column_names})
-    cells: dict[tuple[Any, ...], Cell] = {}
+    order = sorted({"metric", *named} - {"editor"})
+    cells: dict[tuple[Any, ...], dict[str, Cell]] = {}
     for of, cell in part.rows():
-        cells.setdefault(tuple(of[name] for name in order), cell)
-    return lambda wanted: cells.get(tuple(wanted.get(name) for name in order))
+        cells.setdefault(tuple(of[name] for name in order), {}).setdefault(of["editor"], cell)
+
+    def find(of_row: Mapping[str, Any], of_column: Mapping[str, Any]) -> Cell:
+        wanted = {**of_row, **of_column}
+        by_editor = cells.get(tuple(wanted.get(name) for name in order), {})
+        if "editor" in wanted:
+            return by_editor.get(wanted["editor"])
+        return by_editor.get(of_row.get("reader", ""), next(iter(by_editor.values()), None))
+
+    return find
 
 
 def _show_cell(cell: Cell, show: str) -> Cell:

@@ -1,45 +1,32 @@
 """The chapter of Hase's evaluation."""
 
 import math
-from collections.abc import Sequence
 
-import numpy as np
-
-from testbed.evaluations.hase.metrics import (
-    CHANGES,
-    FIXES,
-    FOLLOWS,
-    KEPT,
-    RATIO,
-    SKILL_RECALIBRATED,
-    STAYS,
-    SUCCESS,
-    WAS_NEAR,
-)
-from testbed.evaluations.hase.pictures import describe_edit, draw_edit, draw_support, panel_case
-from testbed.evaluations.hase.tables import (
-    coherence_table,
-    control_table,
-    inference_table,
-    kinship_table,
-    paper_tables,
-    support_table,
-)
+from testbed.evaluations.hase import metrics as m
+from testbed.evaluations.hase import tables
+from testbed.evaluations.hase.pictures import panel_case, show_edit
+from testbed.evaluations.hase.published import published_tables
 from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.charts import draw_by_bin
 from testbed.pages.costs import cost_section
+from testbed.pages.edit_pictures import draw_edits
 from testbed.pages.messages import capitalise, describe_support
 from testbed.pages.sections import (
     before_section,
     build_chapter,
     difference_section,
+    has_to_beat,
     lasting_section,
 )
+from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.distances import MOVED
-from testbed.scores.gather import match_cases
+from testbed.scores.readers import BAYESIAN, ONE_HALF
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Table
+from testbed.scores.views import make_table
 
-FIRST = (SUCCESS, FOLLOWS, STAYS, KEPT, SKILL_RECALIBRATED)
+FIRST = (m.SUCCESS, m.FOLLOWS, m.STAYS, m.KEPT, m.SKILL_RECALIBRATED)
 WORDS = {
     "edited fact, consequence, cause, independent fact": "the fact of the request, a fact that depends on "
     "it, the fact on which it depends, and a fact of the same subject that has nothing to do with it",
@@ -53,39 +40,45 @@ WORDS = {
     "follows, stays": "of the answers that the agent changes, the share where the model gives the agent's "
     "new one; of those that the agent keeps, the share where the model still gives it",
 }
+_TEXT = (
+    "A rational agent and a language model read the same corpus. Then both received the same new facts. "
+    "The agent's posteriors say what the edited model should believe. A consequence is a dependent fact "
+    "whose answer the agent changes; its 95% interval is in brackets."
+)
+_COHERENCE = (
+    "Truth values that the edited model gives to the request, to its negation and to its compounds. "
+    "Dutch book loss is its sure loss, for a unit stake, to somebody who bets at these values."
+)
+_PAPER = (
+    "The paper's tables in its order, in our definitions. Those at the end use the paper's own "
+    "definitions, and the last one has the printed figures beside ours."
+)
 
 
 def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
-    editors = material.editors
+    editors, frame, folder = material.editors, material.frame, material.folder
+    coherence = has_to_beat(make_table(tables.COHERENCE, frame), ONE_HALF)
+    paper = [tables.main_results(frame), *(make_table(view, frame) for view in tables.PAPER)]
     sections = [
         difference_section(material),
         _support_section(material),
-        cost_section(editors, RATIO, material.folder),
-        lasting_section(editors, material.curves, (SUCCESS, RATIO), material.folder),
-        _coherence_section(editors),
-        _paper_section(editors),
+        cost_section(editors, m.RATIO, folder),
+        lasting_section(editors, material.curves, (m.SUCCESS, m.RATIO), folder),
+        Section("coherence", "Is the model coherent with itself?", _COHERENCE, tables=[coherence]),
+        Section("paper", "Beside Hase et al. 2024", _PAPER, more_tables=[*paper, *published_tables(editors)]),
     ]
     return build_chapter(
-        material,
-        "Coherence with a rational agent (Hase et al. 2024)",
-        "A rational agent and a language model read the same corpus. Then both received the same new facts. "
-        "The agent's posteriors say what the edited model should believe. A consequence is a dependent fact "
-        "whose answer the agent changes; its 95% interval is in brackets.",
-        describe_finding,
-        sections,
-        (CHANGES, WAS_NEAR, FIXES),
-        WORDS,
-        {e.name: _edit_panel(e, case, material) for e, case in _panel_cases(editors)},
-        [before_section(material)],
-        FIRST,
-    )
+        material, "Coherence with a rational agent (Hase et al. 2024)", _TEXT, describe_finding, sections,
+        (m.CHANGES, m.WAS_NEAR, m.FIXES), WORDS, draw_edits(material, panel_case, show_edit),
+        [before_section(material)], FIRST,
+    )  # fmt: skip
 
 
 def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a sentence, from the numbers."""
     after = editor.summary["all"][editor.name]
-    success, follows, stays = after[SUCCESS], after[FOLLOWS], after[STAYS]
+    success, follows, stays = after[m.SUCCESS], after[m.FOLLOWS], after[m.STAYS]
     parts = [f"states {_count(success)} new facts"]
     if follows.cases:
         interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
@@ -101,61 +94,23 @@ def _count(share: Estimate) -> str:
 
 
 def _support_section(material: Material) -> Section:
-    editors = material.editors
-    draw_support(editors, FOLLOWS, material.folder / "support.svg")
-    draw_support(editors, RATIO, material.folder / "propagation.svg")
-    by = "by support of the new object, for every editor"
+    editors, frame = material.editors, material.frame
+    followed = tables.support_table(frame, m.FOLLOWS, "support-followed")
+    ratio = tables.support_table(frame, m.RATIO, "support-ratio")
     pictures = [
-        Picture(f"{stem}.svg", f"{capitalise(metric)} {by}", describe_support(editors, metric))
-        for stem, metric in (("support", FOLLOWS), ("propagation", RATIO))
+        _draw_support(material, table, frame.label_of(metric), file)
+        for table, metric, file in ((followed, m.FOLLOWS, "support.svg"), (ratio, m.RATIO, "propagation.svg"))
     ]
-    folded = [
-        support_table(editors, FOLLOWS, "support-followed"),
-        support_table(editors, RATIO, "support-ratio"),
-    ]
+    beyond = tables.control_table(editors, frame)
+    open_tables = [tables.inference_table(frame), tables.kinship_table(frame), *([beyond] if beyond else [])]
     text = "A consequence can be learned only from other subjects with the same upstream object."
-    beyond = control_table(editors)
-    tables = [inference_table(editors), kinship_table(editors), *([beyond] if beyond else [])]
-    return Section("support", "Do consequences follow?", text, pictures, tables, folded)
+    return Section("support", "Do consequences follow?", text, pictures, open_tables, [followed, ratio])
 
 
-def _coherence_section(editors: Sequence[ScoredEditor]) -> Section:
-    text = (
-        "Truth values that the edited model gives to the request, to its negation and to its compounds. "
-        "Dutch book loss is its sure loss, for a unit stake, to somebody who bets at these values."
-    )
-    return Section("coherence", "Is the model coherent with itself?", text, tables=[coherence_table(editors)])
-
-
-def _paper_section(editors: Sequence[ScoredEditor]) -> Section:
-    text = (
-        "The paper's tables in its order, in our definitions. Those at the end use the paper's own "
-        "definitions, and the last one has the printed figures beside ours."
-    )
-    return Section("paper", "Beside Hase et al. 2024", text, more_tables=paper_tables(editors))
-
-
-def _panel_cases(editors: Sequence[ScoredEditor]) -> list[tuple[ScoredEditor, int]]:
-    """One case of the first run for every editor: the same one where all have some case in common."""
-    first = editors[0].edits.results
-    shared = {i for i, run in enumerate(first.cases["run"]) if run == 0}
-    for other in editors[1:]:
-        mine, _ = match_cases(first, other.edits.results)
-        shared &= set(mine.tolist())
-    case = panel_case(first, np.array(sorted(shared))) if shared else None
-    cases = []
-    for editor in editors:
-        results = editor.edits.results
-        first_run = np.flatnonzero(results.cases["run"] == 0)
-        if case is not None:
-            mine, theirs = match_cases(first, results)
-            cases.append((editor, int(theirs[mine == case][0])))
-        elif len(first_run):
-            cases.append((editor, panel_case(results, first_run)))
-    return cases
-
-
-def _edit_panel(editor: ScoredEditor, case: int, material: Material) -> Picture:
-    name, results = f"edit-{editor.edits.slug}.svg", editor.edits.results
-    says = draw_edit(results, material.world, case, material.folder / name)
-    return Picture(name, says, f"{editor.name}: {describe_edit(results, material.world, case)}")
+def _draw_support(material: Material, table: Table, label: str, file: str) -> Picture:
+    rows = {name: cells for name, *cells in table.rows}
+    lines = {e.name: rows[e.name] for e in material.editors}
+    across = "subjects that share the new object (support)"
+    draw_by_bin(lines, rows[BAYESIAN], SUPPORT_BINS, across, label, material.folder / file)
+    says = f"{capitalise(label)} by support of the new object, for every editor"
+    return Picture(file, says, describe_support(lines.values(), label))

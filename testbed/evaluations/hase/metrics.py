@@ -371,9 +371,14 @@ def _define_over_recalibrated(
     return MetricDefinition(f"{name} {OVER_RECALIBRATED}", says, better, compute=compute, needs_edit=True)
 
 
+def law_name(law: str) -> str:
+    """The metric of violations of a law."""
+    return f"logic {law}"
+
+
 def _define_law(law: str) -> MetricDefinition:
     says = f"Mean absolute violation by the model's own truth values: {_LAWS[law]}."
-    return MetricDefinition(f"logic {law}", says, "low", compute=lambda a: a.violations[law], of_claims=True)
+    return MetricDefinition(law_name(law), says, "low", compute=lambda a: a.violations[law], of_claims=True)
 
 
 METRICS: tuple[MetricDefinition, ...] = (

@@ -23,15 +23,23 @@ Cannot be computed from stored cases: columns under a weight of 1000 (another re
 against the generator's probabilities or data frequencies of objects that are not candidates.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from testbed.engine.results import Results
-from testbed.evaluations.hase import CHILD, REQUEST
+from testbed.engine.results import Results, cluster_levels
+from testbed.evaluations.hase import CHILD, REQUEST, Hase
 from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
+from testbed.evaluations.paper_tables import read_paper_figures
+from testbed.scores.frame import ALL, BEFORE, EDITOR, EDITS, Frame, make_frame
 from testbed.scores.metric import Metric, mean_of, sum_by_case
 from testbed.scores.parts import measure_parts
+from testbed.scores.readers import BEFORE_EDIT
+from testbed.scores.statistics import estimate_metrics
+from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Table
+from testbed.scores.views import Column, View, make_table
 
 COHERENT = 0.1
 """Largest residual of "TF" and of "not" before an edit of what is called initially coherent. The paper gives
@@ -39,6 +47,27 @@ no threshold; the means it prints of such requests are .02 and .03."""
 WAS_COHERENT = "initially coherent"
 COLUMNS = {"s1r1": REQUEST, "s1r2": CHILD, "s2r1": "random.r1", "s2r2": "random.r2"}
 """The roles of the published tables: request, downstream, and two of a subject drawn at random."""
+
+
+LAWS = ("logic TF", "logic not", "logic and", "logic or")
+PRINTED = (*(f"{kind} {place}" for kind in ("accuracy", "coherence") for place in COLUMNS), *LAWS)
+TABLE_8 = ("accuracy s1r1", "logic TF", "logic not")
+COUNT = Column(EDITS, "edits", show="count")
+BLOCKS = {"subset": "requests", "reader": "editor"}
+IN_PUBLISHED_TERMS = View(
+    "published", "In the paper's own definitions", [COUNT, "probability of request", *PRINTED],
+    BLOCKS, (BEFORE_EDIT, EDITOR),
+    note="For comparison with the paper's Tables 4, 5, 7 and 8 only. Before an edit everything is scored on "
+    "other objects than after it, so the rows of one group ask different questions.",
+)  # fmt: skip
+BY_COHERENCE = View(
+    "hase-8", "All requests, and those that were coherent",
+    [COUNT, *(Column(m, f"{m} {when}", where) for m in TABLE_8
+              for when, where in (("before", {"reader": BEFORE_EDIT}), ("after", {})))],
+    BLOCKS, where={"subset": (ALL, WAS_COHERENT)},
+    note="As Hase's Table 8, in its definitions. Coherent: before the edit p(request), p(it is true) and "
+    "1 - p(its negation is true) lay less than a tenth apart.",
+)  # fmt: skip
 
 
 class PublishedTable(NamedTuple):
@@ -114,3 +143,49 @@ def _law_residuals(results: Results, when: int) -> dict[str, np.ndarray]:
         "logic and": np.abs(a_and_b - a * b),
         "logic or": np.abs(a_or_b - (a + b - a * b)),
     }
+
+
+def published_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
+    """This run in the paper's definitions, and beside what the paper prints where an editor of it was run."""
+    frame = frame_of_published(editors)
+    beside = beside_printed(frame)
+    return [
+        *(make_table(view, frame) for view in (IN_PUBLISHED_TERMS, BY_COHERENCE)),
+        *([beside] if beside else []),
+    ]
+
+
+def frame_of_published(editors: Sequence[ScoredEditor]) -> Frame:
+    """Every column of the published tables, before an edit and after it; subsets are the paper's groups."""
+
+    def rows_of(e: ScoredEditor) -> Iterator[tuple[Any, Any]]:
+        results = e.edits.results
+        groups = {ALL: np.ones(len(results), bool)} | request_groups(results)
+        for reader, metrics in zip((BEFORE_EDIT, e.name), published_metrics(results), strict=True):
+            for group, among in groups.items():
+                found = estimate_metrics(metrics, cluster_levels(results), among)
+                counted = {EDITS: max(of.cases for of in found.values())} | found
+                kind = EDITOR if reader == e.name else BEFORE
+                yield from (((e.name, reader, kind, group, m, None), cell) for m, cell in counted.items())
+
+    return make_frame([row for e in editors for row in rows_of(e)], ())
+
+
+def beside_printed(frame: Frame) -> Table | None:
+    """What the paper prints of an editor, and this run's figures of the same requests under it."""
+    names, rows = frame.values("editor"), []
+    for (table, name, group, when), printed in read_paper_figures(Hase.package, "printed").items():
+        if name in names:
+            reader = name if when == "after" else BEFORE_EDIT
+            ours = [frame.cell(column, reader, group, editor=name) for column in PRINTED]
+            edits = max(cell.cases for cell in ours)
+            rows += [
+                [table, group, name, when, "as printed", None, *map(printed.get, PRINTED)],
+                [table, group, name, when, "this run", edits, *(c if c.cases else None for c in ours)],
+            ]
+    note = (
+        "Printed: an 83M model with 100,000 facts. It is asked the same only where cases were drawn by the "
+        "paper's sampler and agent (--hase.sampler published). Coherence and logic are errors."
+    )
+    header = ["table", "requests", "editor", "when", "source", "edits", *PRINTED]
+    return Table("printed", "Beside the paper's own figures", header, rows, note, words=5) if rows else None

@@ -91,7 +91,7 @@ def show_metric(editor: ScoredEditor, name: str, title: str = "", says: str = ""
     """A metric of an editor, case by case."""
     definition = next(m for m in editor.evaluation.metrics if m.name == name)
     values = editor.values[editor.name][name].by_case
-    return Column(name, title or name, says or definition.description, values, metric=name)
+    return Column(name, title or definition.title, says or definition.description, values, metric=name)
 
 
 def say_whether(values: np.ndarray) -> np.ndarray:
