@@ -20,12 +20,14 @@ from testbed import corpus, edit, report, train
 from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.hase.chapter import _panel_cases
-from testbed.evaluations.hase.tables import BEYOND_CONTROL, control_table
-from testbed.pages.sections import comparison_table
+from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
+from testbed.evaluations.hase.pictures import panel_case
+from testbed.evaluations.hase.tables import control_table
+from testbed.pages.edit_pictures import choose_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, reference_named
+from testbed.scores.frame import frame_of
 from testbed.scores.gather import FITTED_HALF, case_keys, gather_results, match_cases, pool_results
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
 from testbed.scores.statistics import adjust_holm
@@ -362,10 +364,11 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     values = scored["careful"].values
     assert values["careful"]["propagation ratio"].value() > 0.1
     assert values[row]["propagation ratio"].value() == pytest.approx(0, abs=1e-9)
-    assert control_table([scored["rome"]]) is None
-    ((name, *cells),) = control_table([scored["careful"], scored["rome"]]).rows
+    frame = frame_of([scored["careful"], scored["rome"]])
+    assert control_table([scored["rome"]], frame) is None
+    ((name, *cells),) = control_table([scored["careful"], scored["rome"]], frame).rows
     assert name == "careful"
-    for metric, own, beyond in zip(BEYOND_CONTROL, cells[::2], cells[1::2], strict=True):
+    for metric, own, beyond in zip((FOLLOWS, GAINED, RATIO), cells[::2], cells[1::2], strict=True):
         assert own == scored["careful"].summary["all"]["careful"][metric]
         assert beyond.difference == pytest.approx(
             values["careful"][metric].value() - values[row][metric].value()
@@ -398,8 +401,7 @@ def test_two_worlds_give_no_verdict_and_one_is_about_its_cases(runs, editors):
         assert [few.level for few in rome.few] == ["world"]
     compared = compare_editors(one, "lora-down")
     largest = max(row["propagation ratio"].detectable for row in compared.comparisons.values())
-    table = comparison_table(one, compared)
-    assert table.foot[0][table.header.index("propagation ratio")] == pytest.approx(largest, abs=2e-3)
+    assert compared.detectable_difference("propagation ratio") == largest
 
 
 def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
@@ -511,7 +513,7 @@ def test_cases_of_another_version_are_refused(runs, tmp_path):
 
 
 def test_all_panels_show_the_same_edit(editors):
-    shown = {case_keys(e.edits.results)[case] for e, case in _panel_cases(list(editors.values()))}
+    shown = {case_keys(e.edits.results)[case] for e, case in choose_cases(list(editors.values()), panel_case)}
     assert len(shown) == 1
     assert next(iter(shown))[0] == 0, "the world whose names are shown is the first run's"
 

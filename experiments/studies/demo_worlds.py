@@ -31,6 +31,7 @@ from testbed.evaluations.hase.tables import support_table
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.frame import frame_of
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import ScoredEditor, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
@@ -111,7 +112,7 @@ def record_study(options: Settings) -> Path:
     editors = score_worlds(options, runs)
     by_world = [score_worlds(options, [run]) for run in runs]
     tables = [editor_table(editors, subset) for subset in TITLES]
-    tables.append(support_table(editors, FOLLOWS, "support-followed"))
+    tables.append(support_table(frame_of(editors), FOLLOWS, "support-followed"))
     tables += [world_table(by_world, metric) for metric in OF_WORLDS]
     learned = {run.name: read_json(run.finished_file)["accuracy"] for run in runs}
     return options.record(

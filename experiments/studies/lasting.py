@@ -40,6 +40,7 @@ from testbed.evaluations.hase.tables import support_table
 from testbed.presets import EDIT
 from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.frame import frame_of
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.summary import ScoredEditor, measure_reader, rows_in_contest
 from testbed.scores.tables import Cell, Table, better_of
@@ -147,7 +148,7 @@ def record_study(options: Settings) -> Path:
         tables += [
             editor_table(editors, "requests-contradict", "Requests that contradict the truth"),
             editor_table(first, "development", "The same in the world on which settings were found"),
-            support_table(editors, FOLLOWS, "support-followed"),
+            support_table(frame_of(editors), FOLLOWS, "support-followed"),
         ]
         subsets = [CONTRADICTS, *(f"support {name}" for name in SUPPORT_BINS)]
         figures |= {

@@ -33,8 +33,8 @@ from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED, Requests
 from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
 from testbed.evaluations.requests.tables import (
-    channel_table,
-    disjunction_table,
+    CHANNELS,
+    DISJUNCTIONS,
     form_table,
     retraction_table,
     slope_table,
@@ -45,10 +45,12 @@ from testbed.run.agents import exact_agent
 from testbed.run.model import load_model
 from testbed.run.runs import Run, read_metrics
 from testbed.run.world import World, load_world
+from testbed.scores.frame import frame_of
 from testbed.scores.gather import gather_results
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Cell, Table
+from testbed.scores.views import make_table
 from testbed.settings import CaseConfig, EditSettings
 
 TEXT_EDITORS = ("full", "lora-down", "ft-constrained")
@@ -274,10 +276,10 @@ def record_study(options: Settings) -> Path:
     told = [*claims, *asked["more claims"], *asked["doubt"]]
     retractions = [*asked["retractions"], *asked["more retractions"]]
     tables = [
-        slope_table(told), distance_table(told), channel_table(told), world_table(by_world),
-        form_table(claims), disjunction_table(claims), retraction_table(retractions),
-        retraction_table(claims), untold_table(untold, taken_back),
-        settings_table(settings),
+        slope_table(frame_of(told)), distance_table(told), make_table(CHANNELS, frame_of(told)),
+        world_table(by_world), form_table(claims, frame_of(claims)), make_table(DISJUNCTIONS,
+        frame_of(claims)), retraction_table(frame_of(retractions)), retraction_table(frame_of(claims)),
+        untold_table(untold, taken_back), settings_table(settings),
     ]  # fmt: skip
     aims = [round(measure_aims(options, seed), 4) for seed in seeds]
     labels = {f"told-{seed}": read_metrics(run_of(options.runs, seed))[-1]["truth"] for seed in seeds}

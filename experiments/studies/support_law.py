@@ -24,11 +24,13 @@ from testbed.commands.tune import tune
 from testbed.console import print_table
 from testbed.engine.tuning import with_tuned_settings
 from testbed.evaluations.hase import Hase
+from testbed.evaluations.hase.chapter import draw_support
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
-from testbed.evaluations.hase.pictures import draw_support
+from testbed.evaluations.hase.tables import support_table
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.frame import frame_of
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import format_cell
@@ -103,7 +105,9 @@ def record_study(options: Settings) -> Path:
     figures_by_sampler: dict[str, Any] = {}
     for sampler in SAMPLERS:
         editors = score_by_sampler(runs, sampler)
-        draw_support(editors, FOLLOWS, runs[0].report / f"support-{sampler}.png")
+        draw_support(
+            support_table(frame_of(editors), FOLLOWS, ""), FOLLOWS, runs[0].report / f"support-{sampler}.png"
+        )
         figures_by_sampler[sampler] = figures_by_editor(editors, [f"support {b}" for b in SUPPORT_BINS])
         for one in editors:
             rows = {b: one.summary[f"support {b}"] for b in SUPPORT_BINS} | {"all": one.summary["all"]}

@@ -35,14 +35,11 @@ from experiments.studies.pretrain import name_run, scale_preset
 from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS
-from testbed.evaluations.hase.tables import (
-    SUBSETS,
-    estimate_published,
-    in_published_terms,
-    main_results,
-)
+from testbed.evaluations.hase.published import published_tables
+from testbed.evaluations.hase.tables import SUBSETS, main_results
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
+from testbed.scores.frame import frame_of
 from testbed.scores.statistics import estimate_metric
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
@@ -124,8 +121,8 @@ def record_study(options: Settings) -> Path:
     """Table 4 in today's terms and in the published ones, what follows by support, and all figures."""
     editors = stages.score_runs([options.run], "hase")
     tables = [
-        main_results(editors),
-        in_published_terms(editors, estimate_published(editors)),
+        main_results(frame_of(editors)),
+        published_tables(editors)[0],
         support_table(editors),
     ]
     pages = {"table4.md": stages.show_tables(tables)}

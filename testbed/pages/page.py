@@ -193,7 +193,9 @@ def find_rows_behind(
     Those are the rows of one editor, the lowest first, of which a metric says something.
     """
     editor = next((str(cell) for cell in row[: table.words] if cell in {e.name for e in part.editors}), "")
-    rows = table.behind.get(table.header[column], tables.RowsBehind(table.header[column]))
+    rows = table.behind.get(table.header[column])
+    if rows is None:
+        return ""
     key, filters = part.columns.get(rows.metric), {"all": {}, **part.subsets}.get(rows.subset)
     if not editor or not key or filters is None or not isinstance(row[column], tables.Estimate):
         return ""

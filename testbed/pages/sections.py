@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from testbed.pages.chapter import Chapter, Material, Picture, Section
 from testbed.pages.charts import (
     STYLE,
+    draw_lines,
     finish_figure,
     interval_halves,
     make_panels,
@@ -20,7 +22,7 @@ from testbed.pages.charts import (
 )
 from testbed.pages.costs import cost_section
 from testbed.pages.inks import GRID, LATER, LINES, MODEL, PAPER, QUIET
-from testbed.pages.messages import describe_extremes, describe_retention
+from testbed.pages.messages import describe_extremes, describe_lines, describe_retention
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
@@ -126,7 +128,8 @@ def comparison_table(material: Material) -> Table:
     """A row an editor, a control and a floor; the compared metrics with intervals."""
     editors, metrics = material.editors, compared_metrics(material.editors)
     about = f"; they are for the cases of {editors[0].name}" if len(editors) > 1 else ""
-    columns = [Column(EDITS, "edits", show="count"), *metrics, Column("seconds", "seconds an edit")]
+    count, seconds = Column(EDITS, "edits", show="count"), Column("seconds", "seconds an edit")
+    columns = [count, *map(Column, metrics), seconds]
     note = (
         "The best editor of each column stands out; editors with lost or fewer edits never do, nor does "
         "one of which a column has fewer than nine tenths of the cases that it has of another. The last "
@@ -180,7 +183,7 @@ def difference_table(material: Material) -> Table | None:
     metrics = [m for m in compared_metrics(material.editors) if any(m in row for row in by_editor.values())]
     if not metrics:
         return None
-    columns = [Column(EDITS, "cases both have", show="count"), *metrics]
+    columns = [Column(EDITS, "cases both have", show="count"), *map(Column, metrics)]
     note = (
         "Paired, over the cases that both have. P-values are adjusted for the number of editors (Holm); bold "
         "differences have one below .05."
@@ -197,7 +200,7 @@ def detail_tables(editor: ScoredEditor, subsets: Sequence[str], frame: Frame) ->
     columns = [Column("", name, {"reader": name}) for name in own.values("reader")]
     for subset in ("all", *subsets):
         among = "all cases" if subset == "all" else f"cases of the subset \u201c{subset}\u201d"
-        where = {"subset": subset, "metric": {name: own.label_of(name) for name in shown}}
+        where: dict[str, Any] = {"subset": subset, "metric": {name: own.label_of(name) for name in shown}}
         key, title = f"{editor.edits.slug}-{subset}".replace(" ", "-"), f"{editor.name}: {among}"
         table = make_table(View(key, title, columns, {"metric": "metric"}, where=where, note=DETAILS), own)
         mine = [row[table.header.index(editor.name)] for row in table.rows]
@@ -306,6 +309,21 @@ def draw_before(strata: Mapping[str, Stratum], path: Path) -> None:
 
 def _stratum_label(name: str) -> str:
     return f"{name}, {SAYS[name]}" if name in SAYS else name
+
+
+def picture_lines(
+    material: Material,
+    file: str,
+    says: str,
+    lines: Mapping[str, Mapping[str, Sequence[Estimate]]],
+    ticks: Sequence[str],
+    across: str,
+    up: str,
+    what: str = "",
+) -> Picture:
+    """Draw a panel for each editor, see `draw_lines`; `what` is what its values are in words, if not `up`."""
+    draw_lines(lines, ticks, across, up, material.folder / file)
+    return Picture(file, says, describe_lines(lines, ticks, what or up))
 
 
 def lasting_section(

@@ -99,12 +99,8 @@ def _pair_with_editor(editor: ScoredEditor, other: ScoredEditor) -> _Pair | None
     coarser = min(levels, key=lambda level: len(np.unique(next(iter(level.values())))))
     own, reference = editor.values[editor.name], other.values[other.name]
     both = [name for name in editor.compared_metrics() if name in reference]
-    pairs = {name: (_at_cases(own[name], mine), _at_cases(reference[name], theirs)) for name in both}
+    pairs = {name: (own[name].take(mine), reference[name].take(theirs)) for name in both}
     return _Pair(mine, coarser, pairs)
-
-
-def _at_cases(metric: Metric, cases: np.ndarray) -> Metric:
-    return metric._replace(numerator=metric.numerator[cases], denominator=metric.denominator[cases])
 
 
 def _adjust_p_values(comparisons: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:

@@ -83,6 +83,12 @@ class Frame(NamedTuple):
         known = self.table[column].unique().to_pylist()
         return [value for value in known if value is not None]
 
+    def shared_subsets(self) -> list[str]:
+        """The subsets of which every editor has cases."""
+        own = self.where(kind=EDITOR, metric=EDITS, against=None)
+        by_editor = [{*own.where(editor=name).values("subset")} for name in own.values("editor")]
+        return [subset for subset in own.values("subset") if all(subset in known for known in by_editor)]
+
     def rows(self) -> Iterator[tuple[dict[str, Any], Cell]]:
         """Every row: what it is of, by column, and its cell."""
         for row in self.table.to_pylist():

@@ -86,6 +86,10 @@ class Metric(NamedTuple):
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.numerator / self.denominator
 
+    def take(self, cases: np.ndarray) -> "Metric":
+        """The metric of some cases, int[n]."""
+        return self._replace(numerator=self.numerator[cases], denominator=self.denominator[cases])
+
     def value(self) -> float:
         """The ratio of sums; nan where no case has the metric."""
         total = float(self.denominator.sum())

@@ -53,7 +53,7 @@ class Table(NamedTuple):
         better: what is better in the columns of metrics, by header; their heads get an arrow.
         contest: the rows that compete in these columns, by number; the best of them stands out.
         to_beat: rows of who knows nothing; where one of them is as good as the best, nobody stands out.
-        behind: by header the rows that its cells are averages of, where that is not the metric of its name.
+        behind: by header the cases that its cells are averages of.
     """
 
     key: str

@@ -69,7 +69,8 @@ def make_table(view: View, frame: Frame) -> Table:
     columns = [Column(one) if isinstance(one, str) else one for one in view.columns]
     people = choose_readers(frame, view.who)
     choices = {name: _choices_of(view, frame, people, name) for name in view.rows}
-    fixed = {"subset": ALL, "against": None} | {k: v for k, v in view.where.items() if k not in view.rows}
+    fixed: dict[str, Any] = {"subset": ALL, "against": None}
+    fixed |= {name: value for name, value in view.where.items() if name not in view.rows}
     if "reader" not in view.rows and people:
         fixed = {"reader": people[0]} | fixed
     metrics = [c.metric for c in columns if c.metric] or [*choices["metric"]]
@@ -79,7 +80,7 @@ def make_table(view: View, frame: Frame) -> Table:
     for values in product(*(of for of in choices.values())):
         of_row = fixed | dict(zip(view.rows, values, strict=True))
         line = [
-            _show_cell(find(of_row, ({"metric": c.metric} if c.metric else {}) | c.where), c.show)
+            _show_cell(find(of_row, {**({"metric": c.metric} if c.metric else {}), **c.where}), c.show)
             for c in columns
         ]
         counts = [cell for cell, c in zip(line, columns, strict=True) if c.show == "count"]
@@ -90,7 +91,7 @@ def make_table(view: View, frame: Frame) -> Table:
     known = {
         head: frame.metrics[c.metric]
         for head, c in zip(heads, columns, strict=True)
-        if c.metric in frame.metrics
+        if c.metric in frame.metrics and c.show != "count"
     }
     complete = complete_editors(frame) if view.ranked else set()
     return Table(
@@ -103,9 +104,29 @@ def make_table(view: View, frame: Frame) -> Table:
         better={head: of.better for head, of in known.items()} if view.ranked else {},
         contest=[i for i, reader in enumerate(readers) if reader in complete],
         behind={
-            head: RowsBehind(c.metric, str(c.where.get("subset", ALL)))
+            head: RowsBehind(c.metric, c.where.get("subset", fixed["subset"]))
             for head, c in zip(heads, columns, strict=True)
+            if {*c.where} <= {"subset"} and "subset" not in view.rows
         },
+    )
+
+
+def lines_of(frame: Frame, lines: Mapping[str, Sequence[Column]]) -> dict[str, dict[str, list[Any]]]:
+    """By editor and by name of a line, its estimates; of the editors that have all of them."""
+    tables = {name: make_table(View("", name, columns), frame) for name, columns in lines.items()}
+    by_line = {name: {str(who): cells for who, *cells in table.rows} for name, table in tables.items()}
+    return {
+        editor: {name: of[editor] for name, of in by_line.items()}
+        for editor in choose_readers(frame, (EDITOR,))
+        if all(None not in of.get(editor, [None]) for of in by_line.values())
+    }
+
+
+def swap_words(table: Table) -> Table:
+    """The table with its first two columns the other way round; its rows keep their order."""
+    return table._replace(
+        header=[table.header[1], table.header[0], *table.header[2:]],
+        rows=[[row[1], row[0], *row[2:]] for row in table.rows],
     )
 
 

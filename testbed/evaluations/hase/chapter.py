@@ -1,6 +1,8 @@
 """The chapter of Hase's evaluation."""
 
 import math
+from pathlib import Path
+from typing import Any
 
 from testbed.evaluations.hase import metrics as m
 from testbed.evaluations.hase import tables
@@ -20,7 +22,7 @@ from testbed.pages.sections import (
 )
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.distances import MOVED
-from testbed.scores.readers import BAYESIAN, ONE_HALF
+from testbed.scores.readers import BAYESIAN, ONE_HALF, READERS
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
@@ -97,20 +99,22 @@ def _support_section(material: Material) -> Section:
     editors, frame = material.editors, material.frame
     followed = tables.support_table(frame, m.FOLLOWS, "support-followed")
     ratio = tables.support_table(frame, m.RATIO, "support-ratio")
-    pictures = [
-        _draw_support(material, table, frame.label_of(metric), file)
-        for table, metric, file in ((followed, m.FOLLOWS, "support.svg"), (ratio, m.RATIO, "propagation.svg"))
-    ]
+    pictures = []
+    for table, metric, file in ((followed, m.FOLLOWS, "support.svg"), (ratio, m.RATIO, "propagation.svg")):
+        message = draw_support(table, frame.label_of(metric), material.folder / file)
+        says = f"{capitalise(frame.label_of(metric))} by support of the new object, for every editor"
+        pictures.append(Picture(file, says, message))
     beyond = tables.control_table(editors, frame)
     open_tables = [tables.inference_table(frame), tables.kinship_table(frame), *([beyond] if beyond else [])]
     text = "A consequence can be learned only from other subjects with the same upstream object."
     return Section("support", "Do consequences follow?", text, pictures, open_tables, [followed, ratio])
 
 
-def _draw_support(material: Material, table: Table, label: str, file: str) -> Picture:
-    rows = {name: cells for name, *cells in table.rows}
-    lines = {e.name: rows[e.name] for e in material.editors}
-    across = "subjects that share the new object (support)"
-    draw_by_bin(lines, rows[BAYESIAN], SUPPORT_BINS, across, label, material.folder / file)
-    says = f"{capitalise(label)} by support of the new object, for every editor"
-    return Picture(file, says, describe_support(lines.values(), label))
+def draw_support(table: Table, label: str, path: Path) -> str:
+    """A panel for each editor of a `support_table`, beside the agent's row; what is to be seen."""
+    rows: dict[Any, list[Any]] = {name: cells for name, *cells in table.rows}
+    lines = {name: cells for name, cells in rows.items() if name not in READERS}
+    draw_by_bin(
+        lines, rows[BAYESIAN], SUPPORT_BINS, "subjects that share the new object (support)", label, path
+    )
+    return describe_support(lines.values(), label)

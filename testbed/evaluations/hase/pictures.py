@@ -48,7 +48,7 @@ def show_edit(results: Results, world: World, case: int) -> ShownEdit:
     claims = [claims_by_case(results, values)[case, [LOGIC.index(name) for name in CLAIMS_SHOWN]].T
               for values in (results.claims.lm[:, :, 0], results.claims.agent[:, :2])]  # fmt: skip
     if not np.isnan(claims[0]).any():
-        panels.append(BeliefPanel(CLAIMS_LABEL, CLAIMS_SHOWN, *claims, has_one_answer=False))
+        panels.append(BeliefPanel(CLAIMS_LABEL, CLAIMS_SHOWN, claims[0], claims[1], has_one_answer=False))
     states = c.lm_answer[row[REQUEST], 1] == results.cases["object"][case]
     said = f"the new fact is {'stated' if states else 'not stated'}"
     if row[CHILD] != ABSENT:

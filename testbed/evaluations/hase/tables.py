@@ -5,7 +5,8 @@ logical coherence before and after editing, and the same on subsets of requests.
 are in `published`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from testbed.scores.views import Column, View, choose_readers, make_table
 
 FOUR_LAWS = tuple(map(m.law_name, ("TF", "not", "and", "or")))
 LAWS = (*FOUR_LAWS, m.law_name("commute"), m.law_name("sum"), m.DUTCH_BOOK, m.TRUTH_VALUES)
+SUBSETS = (ALL, m.CHANGES, m.FIXES, m.WAS_NEAR)
 _PLACES = (REQUEST, CHILD, INDEPENDENT, m.NEIGHBOURS)
 MAIN = (*(m.name_at(kind, place) for kind in ("right", "TV") for place in _PLACES), *FOUR_LAWS)
 COHERENCE = View(
@@ -43,7 +45,7 @@ INFERENCE = View(
 _BLOCKS = View(
     "hase-5", "By subset of requests", [Column(EDITS, "edits", show="count"), *MAIN],
     {"subset": "subset", "reader": "editor"}, (BEFORE_EDIT, EDITOR),
-    {"subset": (ALL, m.CHANGES, m.FIXES, m.WAS_NEAR)},
+    {"subset": SUBSETS},
     "As Hase's Table 5, in our definitions; after the edit, and before it for comparison.",
 )  # fmt: skip
 _KINDS = {m.REPEATS: m.REPEATS, m.CONTRADICTS: m.CONTRADICTS}
@@ -120,7 +122,8 @@ def main_results(frame: Frame) -> Table:
     after = make_table(View("hase-4", "Before and after editing", MAIN, note=note), frame)
     at_first = [Column(name, where={"reader": BEFORE_EDIT}) for name in MAIN]
     before, rows = make_table(View("", "", at_first), frame), list[list[Cell]]()
-    for (name, *old), (_, *new) in zip(before.rows, after.rows, strict=True):
-        change = [b[0] - a[0] for a, b in zip(old, new, strict=True)]
+    pairs: Iterable[tuple[Any, Any]] = zip(before.rows, after.rows, strict=True)
+    for (name, *old), (_, *new) in pairs:
+        change = [b.value - a.value for a, b in zip(old, new, strict=True)]
         rows += [[name, "before", *old], [name, "after", *new], [name, "change", *change]]
     return after._replace(header=["editor", "when", *after.header[1:]], rows=rows, words=2)

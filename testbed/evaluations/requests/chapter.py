@@ -4,9 +4,9 @@ import numpy as np
 
 from testbed.evaluations.requests.metrics import APART, ARRIVED, DAMAGE, RISES, SLOPE
 from testbed.evaluations.requests.tables import (
+    CHANNELS,
+    DISJUNCTIONS,
     MEANS,
-    channel_table,
-    disjunction_table,
     estimate_beliefs,
     form_table,
     retraction_table,
@@ -19,6 +19,7 @@ from testbed.pages.messages import describe_lines
 from testbed.pages.sections import before_section, build_chapter, difference_section, lasting_section
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import format_cell
+from testbed.scores.views import make_table
 
 WORDS = {
     "other, own, unstated": "what is claimed: another object than the one that the corpus states, the one "
@@ -35,18 +36,19 @@ WORDS = {
 
 def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its picture on the way."""
-    editors = material.editors
-    slopes, taken_back, both = slope_table(editors), retraction_table(editors), disjunction_table(editors)
-    channels = channel_table(editors)
+    editors, frame = material.editors, material.frame
+    slopes, taken_back = slope_table(frame), retraction_table(frame)
+    channels, both = (make_table(view, frame) for view in (CHANNELS, DISJUNCTIONS))
     sections = [
         difference_section(material),
         Section("forms", "What does each kind of request do?", "The agent's belief is the standard.",
-                tables=[form_table(editors)]),
+                tables=[form_table(editors, frame)]),
         Section("slopes", "Who says so, and how sure?", "Sources are as right as they were in the corpus.",
                 _draw_sources(material), [slopes]) if slopes else None,
         Section("channels", "What arrives where?", "What the model says, labels and writes.",
-                tables=[channels]) if channels else None,
-        Section("disjunctions", "One of two", "Nothing says which.", tables=[both]) if both else None,
+                tables=[channels]) if channels.rows else None,
+        Section("disjunctions", "One of two", "Nothing says which.", tables=[both])
+        if "disjunction" in frame.shared_subsets() else None,
         Section("retractions", "Taken back", "As if it had never been read.", tables=[taken_back])
         if taken_back else None,
         cost_section(editors, ARRIVED, material.folder),

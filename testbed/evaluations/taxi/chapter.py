@@ -1,42 +1,22 @@
 """The chapter of TAXI's evaluation."""
 
-import numpy as np
-
-from testbed.evaluations.taxi.metrics import (
-    CONSISTENCY,
-    FOUR,
-    OTHERS_RIGHT,
-    RARE,
-    SUCCESS,
-    TYPICAL,
-    member_bin_name,
-    reverse_name,
-)
+from testbed.evaluations.taxi import metrics as m
+from testbed.evaluations.taxi import tables
 from testbed.evaluations.taxi.people import people_table
-from testbed.evaluations.taxi.pictures import choose_case, draw_edit
-from testbed.evaluations.taxi.tables import (
-    agreement_table,
-    count_table,
-    describe_undetermined,
-    exception_table,
-    forward_table,
-    member_table,
-    rare_against_typical_table,
-    reverse_table,
-    shared_member_bins,
-)
-from testbed.pages.chapter import Chapter, Material, Picture, Section
-from testbed.pages.charts import draw_lines
+from testbed.evaluations.taxi.pictures import choose_case, show_edit
+from testbed.pages.chapter import Chapter, Material, Section
 from testbed.pages.costs import cost_section
-from testbed.pages.messages import describe_lines
+from testbed.pages.edit_pictures import draw_edits
 from testbed.pages.sections import (
     before_section,
     build_chapter,
     difference_section,
     lasting_section,
+    picture_lines,
 )
 from testbed.scores.readers import CHANCE
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.views import Column, lines_of
 
 WORDS = {
     "do, correction": "how the agent takes the request. do: the category changes and its properties are "
@@ -46,6 +26,11 @@ WORDS = {
     "typical, rare": "subjects whose sentences have many copies, or one; copies are no evidence",
     "reverse": "the inverse question: which subject is one, or has it?",
 }
+_TEXT = (
+    "Each edit makes a subject a member of another category. Properties that only the new category has "
+    "should change, and properties that both have should stay. TAXI's labels say what is right; beside "
+    "them stand the beliefs of an agent that has read the same corpus."
+)
 _PAPER = "The paper's own questions and metrics. Controls got a context that says nothing about the request."
 _INTERPRETATIONS = (
     "TAXI's labels are right after a change of the world. After a correction of the category statements "
@@ -60,110 +45,85 @@ _FREQUENCY = (
 
 def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
-    editors, world = material.editors, material.world
+    editors, frame, world = material.editors, material.frame, material.world
+    beside = [tables.forward_table(frame, world), tables.reverse_table(frame, editors[0].edits.results)]
+    people, exceptions = people_table(editors, world), tables.exception_table(editors, world)
     sections = [
         difference_section(material),
-        Section("paper", "Beside Powell et al. 2024", _PAPER,
-                tables=[forward_table(editors, world), reverse_table(editors)],
-                more_tables=[t for t in (people_table(editors, world), count_table(editors[0])) if t]),
+        Section("paper", "Beside Powell et al. 2024", _PAPER, tables=beside,
+                more_tables=[*([people] if people else []), tables.count_table(editors[0])]),
         Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
-                tables=[agreement_table(editors)],
-                more_tables=[t for t in (exception_table(editors, world),) if t]),
+                tables=[tables.agreement_table(editors)], more_tables=[exceptions] if exceptions else []),
         _superordinates_section(material),
         _directions_section(material),
         _members_section(material),
         Section("frequency", "Are rare subjects easier to edit?", _FREQUENCY,
-                tables=[rare_against_typical_table(editors)]),
-        cost_section(editors, CONSISTENCY, material.folder),
-        lasting_section(editors, material.curves, (SUCCESS, CONSISTENCY), material.folder),
+                tables=[tables.rare_against_typical_table(editors, frame)]),
+        cost_section(editors, m.CONSISTENCY, material.folder),
+        lasting_section(editors, material.curves, (m.SUCCESS, m.CONSISTENCY), material.folder),
     ]  # fmt: skip
     return build_chapter(
-        material,
-        "Change what a thing is (TAXI, Powell et al. 2024)",
-        "Each edit makes a subject a member of another category. Properties that only the new category has "
-        "should change, and properties that both have should stay. TAXI's labels say what is right; beside "
-        "them stand the beliefs of an agent that has read the same corpus.",
-        describe_finding,
-        sections,
-        (TYPICAL, RARE),
-        WORDS,
-        {e.name: _draw_panel(e, material) for e in editors},
-        [before_section(material)],
-    )
+        material, "Change what a thing is (TAXI, Powell et al. 2024)", _TEXT, describe_finding, sections,
+        (m.TYPICAL, m.RARE), WORDS, draw_edits(material, choose_case, show_edit), [before_section(material)],
+    )  # fmt: skip
 
 
 def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a line, from the numbers."""
     after, chance = (editor.summary["all"][name] for name in (editor.name, CHANCE))
     return (
-        f"states {after[SUCCESS].value:.0%} of the new categories, updates {after[CONSISTENCY].value:.0%} of "
-        f"the properties that should change (chance {chance[CONSISTENCY].value:.0%}), and keeps "
-        f"{after[OTHERS_RIGHT].value:.0%} of other subjects' facts"
+        f"states {after[m.SUCCESS].value:.0%} of the new categories, updates "
+        f"{after[m.CONSISTENCY].value:.0%} of the properties that should change (chance "
+        f"{chance[m.CONSISTENCY].value:.0%}), and keeps {after[m.OTHERS_RIGHT].value:.0%} of other "
+        "subjects' facts"
     )
 
 
 def _superordinates_section(material: Material) -> Section:
-    editors = material.editors
-    names = sorted({str(k) for e in editors for k in e.edits.results.cases["superordinate"]})
-    lines = {
-        e.name: {name: [e.summary[kind][reader][CONSISTENCY] for kind in names]
-                 for name, reader in (("this editor", e.name), ("chance", CHANCE))}
-        for e in editors if all(kind in e.summary for kind in names)
-    }  # fmt: skip
-    draw_lines(lines, names, "superordinate", CONSISTENCY, material.folder / "superordinates.svg")
+    names = sorted({str(k) for e in material.editors for k in e.edits.results.cases["superordinate"]})
+    lines = lines_of(material.frame, {
+        line: [Column(m.CONSISTENCY, where={"subset": name} | reader) for name in names]
+        for line, reader in (("this editor", {}), ("chance", {"reader": CHANCE}))
+    })  # fmt: skip
     text = "Consistency by kind of thing, beside chance, which depends on the number of options."
-    picture = Picture(
-        "superordinates.svg",
-        "Consistency by superordinate for every editor (Figure 2)",
-        describe_lines(lines, names, CONSISTENCY),
-    )
+    says = "Consistency by superordinate for every editor (Figure 2)"
+    label = material.frame.label_of(m.CONSISTENCY)
+    picture = picture_lines(material, "superordinates.svg", says, lines, names, "superordinate", label)
     return Section("superordinates", "Is it the same for every kind of thing?", text, [picture])
 
 
 def _directions_section(material: Material) -> Section:
-    lines = {
-        e.name: {
-            "forward": [e.summary["all"][e.name][m] for m in FOUR],
-            "reverse": [e.summary["all"][e.name][reverse_name(m)] for m in FOUR],
-            "reverse, chance": [e.summary["all"][CHANCE][reverse_name(m)] for m in FOUR],
-        }
-        for e in material.editors
-    }
-    ticks = ["edit", "property", "invariance", "consistency"]
-    draw_lines(lines, ticks, "question", "share right", material.folder / "directions.svg")
+    inverse = [m.reverse_name(name) for name in m.FOUR]
+    lines = lines_of(material.frame, {
+        "forward": [*map(Column, m.FOUR)],
+        "reverse": [*map(Column, inverse)],
+        "reverse, chance": [Column(name, where={"reader": CHANCE}) for name in inverse],
+    })  # fmt: skip
     text = (
         "The inverse question is which subject is a dog. Only a model that reads both ways can use the edit. "
         "A context that names the subject makes it likelier, whatever it says: see the controls. "
     )
-    text += describe_undetermined(material.editors[0].edits.results)
-    picture = Picture(
-        "directions.svg",
+    text += tables.describe_undetermined(material.editors[0].edits.results)
+    says, ticks = (
         "Forward and inverse questions, for every editor (Figure 3)",
-        describe_lines(lines, ticks, "share right"),
+        ["edit", "property", *m.FOUR[2:]],
     )
+    picture = picture_lines(material, "directions.svg", says, lines, ticks, "question", "share right")
     return Section("directions", "Does the inverse follow?", text, [picture])
 
 
 def _members_section(material: Material) -> Section:
-    editors, bins, pictures = material.editors, shared_member_bins(material.editors), []
+    bins, pictures, label = (
+        tables.shared_member_bins(material.frame),
+        [],
+        material.frame.label_of(m.CONSISTENCY),
+    )
     if len(bins) > 1:
-        lines = {e.name: {CONSISTENCY: [e.summary[member_bin_name(b)][e.name][CONSISTENCY] for b in bins]}
-                 for e in editors}  # fmt: skip
-        draw_lines(lines, bins, "members of the new category", CONSISTENCY, material.folder / "members.svg")
+        columns = [Column(m.CONSISTENCY, where={"subset": m.member_bin_name(name)}) for name in bins]
+        lines, across = lines_of(material.frame, {label: columns}), "members of the new category"
         pictures = [
-            Picture(
-                "members.svg",
-                "Consistency by members of the new category",
-                describe_lines(lines, bins, CONSISTENCY),
-            )
+            picture_lines(material, "members.svg", f"Consistency by {across}", lines, bins, across, label)
         ]
     text = "The properties of a category can be learned only from its members."
-    return Section("members", "From how many members?", text, pictures, [member_table(editors)])
-
-
-def _draw_panel(editor: ScoredEditor, material: Material) -> Picture:
-    name, results = f"edit-{editor.edits.slug}.svg", editor.edits.results
-    case = choose_case(results, np.flatnonzero(results.cases["run"] == results.cases["run"].min()))
-    message = draw_edit(results, material.world, case, material.folder / name)
-    says = "Probabilities of old and new values before and after one edit"
-    return Picture(name, says, f"{editor.name}: {message}")
+    table = tables.member_table(material.frame)
+    return Section("members", "From how many members?", text, pictures, [table])

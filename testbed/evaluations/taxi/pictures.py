@@ -1,89 +1,53 @@
 """The picture of one edit: a subject, and what it has before and after, to model and agent."""
 
-from pathlib import Path
-
-import matplotlib.pyplot as plt
 import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.taxi import EDIT, PROPERTY
-from testbed.pages.charts import STYLE, save_figure
-from testbed.pages.inks import AGENT, MODEL, QUIET
+from testbed.pages.belief_pictures import BeliefPanel
+from testbed.pages.edit_pictures import ShownEdit, middle_of, name_edit
 from testbed.pages.messages import format_number
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 
 MOST_QUESTIONS = 8
-LONGEST_NAME = 18
 
 
 def choose_case(results: Results, among: np.ndarray) -> int:
     """The edit to show, of some: with most questions of either kind, and a middling model among those."""
-    c = results.choices
-    is_property = (c.role == PROPERTY) & np.isin(c.case, among)
-    kinds = [
-        np.bincount(c.case[is_property & which], minlength=len(results))
-        for which in (c.facets["changed"], ~c.facets["changed"])
+    c, size = results.choices, len(results)
+    is_property, changed = c.role == PROPERTY, c.facets["changed"]
+    of_kind = [
+        np.bincount(c.case[is_property & which], minlength=size)[among] for which in (changed, ~changed)
     ]
-    richness = np.minimum(kinds[0], 4) + 2 * np.minimum(kinds[1], 2)
-    best = among[richness[among] == richness[among].max()]
-    new = _value_probability(results, "label", 1)
-    follows = [
-        new[is_property & (c.case == case)].mean() if (is_property & (c.case == case)).any() else 0
-        for case in best
-    ]
-    return int(best[np.argsort(follows, kind="stable")[len(best) // 2]])
+    richness = np.minimum(of_kind[0], 4) + 2 * np.minimum(of_kind[1], 2)
+    new = np.bincount(c.case[is_property], _probability(results, "label", c.lm)[is_property, 1], size)[among]
+    mean = new / np.maximum(sum(of_kind), 1)
+    best = richness == richness.max()
+    return middle_of(among[best], mean[best])
 
 
-def draw_edit(results: Results, world: World, case: int, path: Path) -> str:
-    """Probability of the old and the new value of the category and of each property, before and after.
-
-    Returns:
-        What is to be seen.
-    """
+def show_edit(results: Results, world: World, case: int) -> ShownEdit:
+    """Probability of the old and the new value of the category and of each property, before and after."""
     c, names = results.choices, world.graph.entities
     rows = np.flatnonzero((c.case == case) & np.isin(c.role, (EDIT, PROPERTY)))[:MOST_QUESTIONS]
-    s, r, o = (int(results.cases[k][case]) for k in ("subject", "relation", "object"))
-    at = np.arange(len(rows))[::-1]
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=(8.6, 1.2 + 0.42 * len(rows)), sharey=True)
-        for axis, which, title in zip(
-            axes, ("old", "label"), ("the old value", "the new value"), strict=True
-        ):
-            for height, t, who in ((0.2, 0, "before"), (-0.2, 1, "after")):
-                model = _value_probability(results, which, t)[rows]
-                agent = _value_probability(results, which, t, agent=True)[rows]
-                color = QUIET if t == 0 else MODEL
-                axis.barh(at + height, model, 0.34, color=color, label=f"language model {who}")
-                axis.plot(agent, at + height, "|", color=AGENT, ms=9, mew=2.4,
-                          label="rational agent" if t else None)  # fmt: skip
-            axis.set_xlim(0, 1.02)
-            axis.set_title(title)
-            axis.set_xlabel("probability")
-        labels = [_question_label(results, world, row) for row in rows]
-        axes[0].set_yticks(at, labels)
-        figure.suptitle(f"Edit: {names[s]} {world.graph.relations[r]} {names[o]}", fontweight="bold")
-        figure.tight_layout()
-        handles, words = axes[0].get_legend_handles_labels()
-        figure.legend(handles, words, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
-        save_figure(figure, path)
-    before, after = (_value_probability(results, "label", t)[rows].mean() for t in range(2))
-    return f"the new values go from {format_number(before)} to {format_number(after)} on average"
+    p = {who: [_probability(results, which, of)[rows] for which in ("old", "label")]
+         for who, of in (("model", c.lm), ("agent", c.agent))}  # fmt: skip
+    panels = []
+    for i, row in enumerate(rows.tolist()):
+        values = [int(c.facets[which][row]) for which in ("old", "label")]
+        both = range(1 if values[0] == values[1] else 2)
+        model, agent = (np.stack([p[who][k][i] for k in both], axis=1) for who in ("model", "agent"))
+        label = world.graph.relations[int(c.relation[row])]
+        panels.append(BeliefPanel(label, [names[values[k]] for k in both], model, agent))
+    before, after = p["model"][1].mean(axis=0)
+    message = f"the new values go from {format_number(before)} to {format_number(after)} on average"
+    return ShownEdit(name_edit(results, world, case), panels, message)
 
 
-def _question_label(results: Results, world: World, row: int) -> str:
-    c, names = results.choices, world.graph.entities
-    old, new = (_shorten_name(names[int(c.facets[k][row])]) for k in ("old", "label"))
-    return f"{world.graph.relations[int(c.relation[row])]}\n{old if old == new else f'{old} → {new}'}"
-
-
-def _shorten_name(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def _value_probability(results: Results, which: str, time: int, agent: bool = False) -> np.ndarray:
-    """float64[N]: the probability of the old or new value of each question, to model or agent."""
+def _probability(results: Results, which: str, p: np.ndarray) -> np.ndarray:
+    """float64[N, 2]: the probability of the old or new value of each question, before and after the edit."""
     c = results.choices
-    p = c.agent[:, time] if agent else c.lm[:, time]
     value = c.facets[which][:, None]
-    return p.sum(1, where=(c.options == value) & (value != ABSENT))
+    is_value = (c.options == value) & (value != ABSENT)
+    return np.stack([p[:, time].sum(1, where=is_value) for time in range(2)], axis=1)

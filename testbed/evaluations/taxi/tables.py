@@ -1,6 +1,6 @@
 """The tables of TAXI's chapter: beside the paper, by interpretation, by frequency and members, exceptions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -8,50 +8,36 @@ from corpus.seeds import generator
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.paper_tables import read_paper_figures
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, Taxi
-from testbed.evaluations.taxi.metrics import (
-    AGREEMENT,
-    CONSISTENCY,
-    CORRECTION_READER,
-    FOUR,
-    MASS_OUTSIDE,
-    MEMBER_BINS,
-    PROPERTIES,
-    RARE,
-    SUCCESS,
-    TYPICAL,
-    member_bin_name,
-    reverse_name,
-    stratum_name,
-)
+from testbed.evaluations.taxi import metrics as m
 from testbed.evaluations.taxi.people import find_changes, people_shares, read_answers
 from testbed.pages.sections import interpretation_table
 from testbed.protocol import is_equally_good
 from testbed.run.strata import STRATA
 from testbed.run.world import World
-from testbed.scores.metric import Metric
+from testbed.scores.frame import CONTROL, EDITOR, REFERENCE, Frame
 from testbed.scores.readers import BAYESIAN, CHANCE, NO_EDIT, is_undetermined, reference_readers
 from testbed.scores.statistics import Estimate, compare_metrics, estimate_metrics
-from testbed.scores.summary import ScoredEditor, measure_reader, rows_in_contest
-from testbed.scores.tables import Cell, Table, better_of
+from testbed.scores.summary import ScoredEditor, measure_reader
+from testbed.scores.tables import Cell, Table
+from testbed.scores.views import Column, View, make_table
 
-PAPER_COLUMNS = {name: ("all", name) for name in FOUR} | {
-    f"{CONSISTENCY}, typical": (TYPICAL, CONSISTENCY),
-    f"{CONSISTENCY}, rare": (RARE, CONSISTENCY),
+PAPER_COLUMNS = {name: ("all", name) for name in m.FOUR} | {
+    f"{m.CONSISTENCY}, typical": (m.TYPICAL, m.CONSISTENCY),
+    f"{m.CONSISTENCY}, rare": (m.RARE, m.CONSISTENCY),
 }
 """Subset and metric of each column of Tables 2 and 4."""
-COMPARED_METRICS = (SUCCESS, PROPERTIES, CONSISTENCY, *(stratum_name(CONSISTENCY, s) for s in STRATA))
-"""Of typical and rare subjects."""
+BY_STRATUM = [m.CONSISTENCY, *(m.stratum_name(m.CONSISTENCY, stratum) for stratum in STRATA)]
 MOST_ROWS = 40
 """Of exceptions."""
 
 
-def forward_table(editors: Sequence[ScoredEditor], world: World) -> Table:
+def forward_table(frame: Frame, world: World) -> Table:
     """Table 2: every editor, reference and control, the printed rows, and people where their answers are."""
     responses = read_answers(world.path) if world.path else []
-    people_rows: list[list[Cell]] = []
+    people: list[list[Cell]] = []
     if responses:
         of_columns = people_shares(responses, [a.columns_differ for a in responses])
-        people_rows = [
+        people = [
             ["people", "recomputed", None, *people_shares(responses, find_changes(responses, world))],
             ["people", "recomputed by their columns", None, *of_columns],
         ]
@@ -60,14 +46,20 @@ def forward_table(editors: Sequence[ScoredEditor], world: World) -> Table:
         "another model and other words; people saw some of the questions, "
         "and the columns of right answers in their file are mostly those of another question."
     )
-    return _paper_table(2, "Edits and what follows (Table 2)", editors, str, people_rows, note)
+    columns = [Column(name, head, {"subset": part}) for head, (part, name) in PAPER_COLUMNS.items()]
+    return _paper_table(
+        2, View("taxi-2", "Edits and what follows (Table 2)", columns, note=note), frame, people
+    )
 
 
-def reverse_table(editors: Sequence[ScoredEditor]) -> Table:
+def reverse_table(frame: Frame, results: Results) -> Table:
     """Table 4: the same of questions asked inversely."""
     note = "As their Table 4: which subject is one, or has it; the edited one is right. "
-    note += describe_undetermined(editors[0].edits.results)
-    return _paper_table(4, "The same asked inversely (Table 4)", editors, reverse_name, [], note)
+    note += describe_undetermined(results)
+    columns = [
+        Column(m.reverse_name(name), head, {"subset": part}) for head, (part, name) in PAPER_COLUMNS.items()
+    ]
+    return _paper_table(4, View("taxi-4", "The same asked inversely (Table 4)", columns, note=note), frame)
 
 
 def describe_undetermined(results: Results) -> str:
@@ -84,46 +76,24 @@ def describe_undetermined(results: Results) -> str:
     )
 
 
-def _paper_table(
-    number: int,
-    title: str,
-    editors: Sequence[ScoredEditor],
-    metric_name: Callable[[str], str],
-    people_rows: Sequence[Sequence[Cell]],
-    note: str,
-) -> Table:
+def _paper_table(number: int, view: View, frame: Frame, people: Sequence[Sequence[Cell]] = ()) -> Table:
     """A table of the paper: this run's rows, people's, and those that are printed there."""
-    first = editors[0]
-    readers = [(e, e.name) for e in editors]
-    readers += [(e, control) for e in editors for control in e.control_readers]
-    readers += [(first, reference) for reference in first.reference_names]
-    columns = [(subset, metric_name(name)) for subset, name in PAPER_COLUMNS.values()]
-    rows: list[Sequence[Cell]] = [
-        [reader, "this run", *(e.summary[subset][reader].get(name) for subset, name in columns)]
-        for e, reader in readers
-    ]
-    figures = read_paper_figures(Taxi.package, f"table{number}")
-    printed = [[who, "as printed", *map(of.get, PAPER_COLUMNS)] for (who,), of in figures.items()]
-    direction = better_of(first.evaluation.metrics)
-    return Table(
-        f"taxi-{number}",
-        title,
-        ["who", "source", *PAPER_COLUMNS],
-        [*rows, *people_rows, *printed],
-        note,
-        words=2,
-        better={column: direction[name] for column, (_, name) in PAPER_COLUMNS.items()},
-        contest=rows_in_contest(editors),
-    )
+    who = (EDITOR, CONTROL, REFERENCE)
+    table = make_table(view._replace(rows={"reader": "who"}, who=who, ranked=True), frame)
+    printed = read_paper_figures(Taxi.package, f"table{number}")
+    rows: list[Sequence[Cell]] = [[name, "this run", *cells] for name, *cells in table.rows]
+    rows += [*people, *([name, "as printed", *map(of.get, PAPER_COLUMNS)] for (name,), of in printed.items())]
+    return table._replace(header=["who", "source", *table.header[1:]], rows=rows, words=2)
 
 
 def agreement_table(editors: Sequence[ScoredEditor]) -> Table:
     """Agreement with the agent under each interpretation of the request, by how often facts were stated."""
-    names = [AGREEMENT, *(stratum_name(AGREEMENT, stratum) for stratum in STRATA), MASS_OUTSIDE]
+    names = [m.AGREEMENT, *(m.stratum_name(m.AGREEMENT, stratum) for stratum in STRATA), m.MASS_OUTSIDE]
     note = (
         "Share of property questions in which the preferred option is the agent's, under each interpretation."
     )
-    return interpretation_table(editors, (NO_EDIT, BAYESIAN, CORRECTION_READER), names, _estimate_at, note)
+    who = (NO_EDIT, BAYESIAN, m.CORRECTION_READER)
+    return interpretation_table(editors, who, names, _estimate_at, note)
 
 
 def _estimate_at(editor: ScoredEditor, name: str, time: int) -> Mapping[str, Estimate]:
@@ -190,41 +160,40 @@ def count_table(editor: ScoredEditor) -> Table:
     return Table("counts", "What was asked (Tables 1 and 3)", header, rows, note)
 
 
-def shared_member_bins(editors: Sequence[ScoredEditor]) -> list[str]:
+def shared_member_bins(frame: Frame) -> list[str]:
     """The bins of members of the new category that every editor has edits in."""
-    return [name for name in MEMBER_BINS if all(member_bin_name(name) in e.summary for e in editors)]
+    shared = frame.shared_subsets()
+    return [name for name in m.MEMBER_BINS if m.member_bin_name(name) in shared]
 
 
-def member_table(editors: Sequence[ScoredEditor]) -> Table:
+def member_table(frame: Frame) -> Table:
     """Consistency by members of the new category and by how often the facts were stated."""
-    names = [CONSISTENCY, *(stratum_name(CONSISTENCY, stratum) for stratum in STRATA)]
-    readers = [(e, e.name) for e in editors]
-    readers += [(editors[0], name) for name in (NO_EDIT, BAYESIAN, CORRECTION_READER, CHANCE)]
-    rows: list[list[Cell]] = [
-        [reader, size, *(e.summary[member_bin_name(size)][reader].get(metric) for metric in names)]
-        for e, reader in readers
-        for size in shared_member_bins(editors)
-    ]
-    header = ["who", "members", *names]
-    return Table("members", "Consistency by members of the new category", header, rows, words=2)
+    sizes = {m.member_bin_name(size): size for size in shared_member_bins(frame)}
+    who, rows = (
+        (EDITOR, NO_EDIT, BAYESIAN, m.CORRECTION_READER, CHANCE),
+        {"reader": "who", "subset": "members"},
+    )
+    title = "Consistency by members of the new category"
+    return make_table(View("members", title, BY_STRATUM, rows, who, {"subset": sizes}), frame)
 
 
-def rare_against_typical_table(editors: Sequence[ScoredEditor]) -> Table:
+def rare_against_typical_table(editors: Sequence[ScoredEditor], frame: Frame) -> Table:
     """Rare minus typical subjects, paired within category, for every editor."""
-    rows: list[list[Cell]] = []
+    metrics, rows = (m.SUCCESS, m.PROPERTIES, *BY_STRATUM), list[list[Cell]]()
     for e, reader in [*((e, e.name) for e in editors), (editors[0], NO_EDIT)]:
         rare, typical, levels = pair_cases(e.edits.results)
         rng = generator(e.edits.seed, "typical against rare")
         row: list[Cell] = [reader, len(rare)]
-        for name in COMPARED_METRICS:
-            first, second = (_take_cases(e.values[reader][name], cases) for cases in (rare, typical))
+        for name in metrics:
+            first, second = (e.values[reader][name].take(cases) for cases in (rare, typical))
             among = np.ones(len(rare), bool)
             row.append(compare_metrics(first, second, levels, among, rng) if len(rare) else None)
         rows.append(row)
     note = (
         "Paired differences; above 0, rare subjects follow more. Intervals are over old and new categories."
     )
-    return Table("frequency", "Rare minus typical", ["editor", "pairs", *COMPARED_METRICS], rows, note)
+    header = ["editor", "pairs", *map(frame.label_of, metrics)]
+    return Table("frequency", "Rare minus typical", header, rows, note)
 
 
 def pair_cases(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -251,7 +220,3 @@ def pair_cases(results: Results) -> tuple[np.ndarray, np.ndarray, dict[str, np.n
 def _number_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
     known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     return np.array([known[key] for key in keys], int)
-
-
-def _take_cases(metric: Metric, cases: np.ndarray) -> Metric:
-    return metric._replace(numerator=metric.numerator[cases], denominator=metric.denominator[cases])
