@@ -22,7 +22,7 @@ from testbed.scores.frame import (
 )
 from testbed.scores.metric import MetricDefinition
 from testbed.scores.statistics import Comparison, Estimate, Few
-from testbed.scores.views import Column, View, make_table
+from testbed.scores.views import Column, View, lines_of, make_table, swap_words
 
 FOLLOWS, DAMAGE = "follows", "damage"
 METRICS = (
@@ -115,7 +115,7 @@ def test_blocks_by_subset_count_edits_and_leave_empty_ones_out():
     assert [row[2] for row in table.rows] == [20] * 4
     first = table.rows[0]
     assert first[3].value == value_of("mend", "mend", "many", FOLLOWS)
-    assert first[4].value == value_of("rome", "no edit", "many", FOLLOWS)
+    assert first[4].value == value_of("mend", "no edit", "many", FOLLOWS)
     assert first[5] == value_of("mend", "mend", "many", DAMAGE)
     assert table.rows[1][3] is None
 
@@ -153,3 +153,47 @@ def test_costs_and_differences_are_cells_too():
     beyond = Column(FOLLOWS, "beyond", {"against": "no edit"})
     table = make_table(View("k", "T", [FOLLOWS, beyond, Column("seconds", "s")]), make_frame(rows, METRICS))
     assert table.rows == [["rome", estimate(0.5), difference, 1.5]]
+
+
+def test_lines_and_metrics_as_rows():
+    """What pictures draw is the same cells; metrics can be rows, and readers columns."""
+    frame = example_frame()
+    lines = lines_of(
+        frame, {"own": [Column(FOLLOWS)], "no edit": [Column(FOLLOWS, where={"reader": "no edit"})]}
+    )
+    assert {name: of["own"][0].value for name, of in lines.items()} == {
+        name: value_of(name, name, ALL, FOLLOWS) for name in ("rome", "mend")
+    }
+    assert lines["mend"]["no edit"][0].value == value_of("mend", "no edit", ALL, FOLLOWS)
+    columns = [Column("", name, {"reader": name}) for name in ("mend", "before edit")]
+    view = View(
+        "k",
+        "T",
+        columns,
+        {"metric": "metric"},
+        where={"editor": "mend", "metric": {FOLLOWS: "F", DAMAGE: "D"}},
+    )
+    table = make_table(view, frame)
+    assert [row[0] for row in table.rows] == ["F", "D"]
+    assert table.rows[0][2] is None
+    assert table.rows[1][2].value == value_of("mend", "before edit", ALL, DAMAGE)
+    swapped = swap_words(make_table(View("k", "T", [FOLLOWS], {"subset": "part", "reader": "who"}), frame))
+    assert swapped.header[:2] == ["who", "part"]
+    assert swapped.rows[0][:2] == ["rome", ALL]
+
+
+def test_only_columns_of_one_subset_lead_to_rows_of_the_explorer():
+    frame, few = example_frame(), Column(FOLLOWS, "few", {"subset": "few"})
+    table = make_table(View("k", "T", [FOLLOWS, few, Column(DAMAGE, "x", {"reader": "no edit"})]), frame)
+    assert {head: tuple(of) for head, of in table.behind.items()} == {
+        "consequence follows": (FOLLOWS, ALL), "few": (FOLLOWS, "few"),
+    }  # fmt: skip
+    assert not make_table(View("k", "T", [FOLLOWS], {"subset": "part", "reader": "who"}), frame).behind
+
+
+def test_shared_subsets_are_those_of_every_editor():
+    frame = example_frame()
+    assert frame.shared_subsets() == [*SUBSETS]
+    rows = [row for row in frame.rows() if not (row[0]["editor"] == "mend" and row[0]["subset"] == "few")]
+    fewer = make_frame([(tuple(of.values()), cell) for of, cell in rows], METRICS)
+    assert fewer.shared_subsets() == [ALL, "many"]
