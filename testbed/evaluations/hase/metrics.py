@@ -273,6 +273,8 @@ class Answers(readers.Answers):
         return {name: mean._replace(limits=(0.0, np.inf)) for name, mean in means.items()}
 
 
+law_name = "logic {}".format
+"""The metric of violations of a law."""
 _LAWS = {
     "TF": "p(\u201cA\u201d is true) against p(A)",
     "not": "p(not A) against 1 - p(A)",
@@ -369,11 +371,6 @@ def _define_over_recalibrated(
 ) -> MetricDefinition:
     says = f"As {name}, against the unedited model recalibrated on facts that no case uses."
     return MetricDefinition(f"{name} {OVER_RECALIBRATED}", says, better, compute=compute, needs_edit=True)
-
-
-def law_name(law: str) -> str:
-    """The metric of violations of a law."""
-    return f"logic {law}"
 
 
 def _define_law(law: str) -> MetricDefinition:
