@@ -65,5 +65,5 @@ def build_world(
         case "wikidata":
             facts = read_wikidata(config, cache, watch, note, account)
         case "tsv":
-            facts = read_tables(config, watch, account)
+            facts = read_tables(config, watch, note, account)
     return select_facts(facts, config, rng, account, note, two_objects=all_candidates)

@@ -1,0 +1,137 @@
+"""Which columns of a table are subjects, relations and objects, where nobody says: by what repeats where.
+
+Ann  born in  Rome          three columns: a fact a row
+name born in  citizen of    more: a subject a row, and a relation a column
+Ann  Rome     Italy
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpus.errors import InputError
+from corpus.worlds.unpacked import CELL
+
+ROLES = (
+    {"subject", "subj", "head", "source", "s", "h"},
+    {"relation", "rel", "predicate", "property", "p", "r"},
+    {"object", "obj", "tail", "target", "value", "o", "t"},
+)
+"""What columns of subjects, relations and objects are often called."""
+FEW_ROWS = 10
+"""Of a table with fewer rows nothing is guessed."""
+LOOKED_AT = 50_000
+"""Rows by which columns are told apart."""
+USUAL = (0, 1, 2)
+
+
+class Table(NamedTuple):
+    """Columns of labels.
+
+    Attributes:
+        columns: dictionary<string> each, of one length.
+        names: what each is called; by default what its first row says, which may be a header or a fact.
+    """
+
+    columns: list[pa.ChunkedArray]
+    names: Sequence[str] = ()
+
+    @property
+    def first(self) -> list[str]:
+        """Names, or what may be names."""
+        return [*self.names] or [
+            " ".join((c[0].as_py() or "").split()) if len(c) else "" for c in self.columns
+        ]
+
+    @property
+    def body(self) -> list[pa.ChunkedArray]:
+        """The columns without the row that may be a header."""
+        return self.columns if self.names else [column.slice(1) for column in self.columns]
+
+
+def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa.ChunkedArray]:
+    """Columns of subjects, relations and objects.
+
+    Args:
+        note: is told what is read otherwise than it stands.
+
+    Raises:
+        InputError: nothing says which columns they are.
+    """
+    width = len(table.columns)
+    roles = [[i for i, name in enumerate(table.first) if name.lower() in names] for names in ROLES]
+    if all(len(places) == 1 for places in roles):
+        return [table.body[places[0]] for places in roles]
+    if _has_a_subject_a_row(table):
+        note(
+            f"{path}: a row is read as a subject, with the relations {', '.join(table.first[1:]):.200}; "
+            "--world.columns names three columns of a table with a fact a row"
+        )
+        return _spread_rows(table)
+    if width != 3:
+        raise InputError(
+            f"{path} has the columns {', '.join(table.first):.200}; name three as --world.columns, those of "
+            "subject, relation and object"
+        )
+    order = guess_order(table.columns)
+    if order != USUAL:
+        columns = " ".join(str(place + 1) for place in order)
+        note(
+            f"{path}: what repeats where says that column {order[1] + 1} has the relations, as in "
+            f"{' '.join(map(repr, table.first)):.120}; it is read as --world.columns {columns}, and "
+            "--world.columns 1 2 3 reads it as it stands"
+        )
+    return [table.columns[place] for place in order]
+
+
+def guess_order(columns: list[pa.ChunkedArray]) -> tuple[int, ...]:
+    """The places of subject, relation and object among three columns.
+
+    Two columns that share names have the subjects and objects. Else the second has the relations, unless
+    another one repeats at least twice as much and every subject has it once.
+    """
+    rows = list(zip(*(column.slice(0, LOOKED_AT).to_pylist() for column in columns), strict=True))
+    values = [set(column) for column in zip(*rows, strict=True)]
+    if len(rows) < FEW_ROWS:
+        return USUAL
+    common = {r: len(values[s] & values[o]) / min(len(values[s]), len(values[o])) for s, r, o in ORDERS}
+    likeliest = max(common, key=lambda r: common[r])
+    if common[likeliest] > 0.5 and sum(common.values()) < 1.1 * common[likeliest]:
+        return next(order for order in ORDERS if order[1] == likeliest)
+    for s, r, o in sorted(ORDERS, key=lambda order: len(values[order[1]])):
+        if 2 * len(values[r]) > len(values[1]):
+            return USUAL
+        if len({(row[s], row[r]) for row in rows}) > 0.9 * len({*rows}):
+            return s, r, o
+    return USUAL
+
+
+ORDERS = (USUAL, (0, 2, 1), (1, 0, 2))
+"""Subject, relation and object, by which column has the relations."""
+
+
+def _has_a_subject_a_row(table: Table) -> bool:
+    """Whether the first column is a key, and no name of another one stands in it."""
+    subjects, *others = table.body
+    if len(others) < 2 or len(subjects) < FEW_ROWS or not all(table.first):
+        return False
+    is_key = len(pc.unique(subjects.cast(pa.string()))) > 0.99 * len(subjects)
+    named = zip(table.first[1:], others, strict=True)
+    return is_key and not any(pc.index(c.cast(pa.string()), name).as_py() >= 0 for name, c in named)
+
+
+def _spread_rows(table: Table) -> list[pa.ChunkedArray]:
+    """A fact for each cell behind the first column."""
+    subjects, *others = table.body
+    relations = [
+        pa.DictionaryArray.from_arrays(pa.array([0] * len(subjects), pa.int32()), [name]).cast(CELL)
+        for name in table.first[1:]
+    ]
+    return [
+        pa.chunked_array([chunk for _ in others for chunk in subjects.chunks], CELL),
+        pa.chunked_array(relations, CELL),
+        pa.chunked_array([chunk for column in others for chunk in column.chunks], CELL),
+    ]
