@@ -81,7 +81,7 @@ def want_names(tree: NameTree, is_wanted: np.ndarray) -> NameTree:
 @partial(jax.jit, static_argnames=("count", "width", "with_ending"))
 def name_probabilities(
     model: LanguageModel, prompts: Array, tree: NameTree, count: int, width: int, with_ending: bool = True
-) -> jax.Array:
+) -> tuple[jax.Array, jax.Array]:
     """The probability of the most probable names after prompts; 0 of names not wanted or not read.
 
     A name is not read if a beginning of it is less probable than `width` others of that length; where there
@@ -95,11 +95,13 @@ def name_probabilities(
         with_ending: that of the name with its ending; else whatever follows it.
 
     Returns:
-        float32[B, K].
+        float32[B, K]; and float32[B], the probability of all that names begin with and that was not read on.
     """
     at_once = max(1, LOGITS_AT_ONCE // (model.vocabulary * min(width, widest_level(tree))))
+    # A power of two leaves no rest of most batches, which would be another program.
+    at_once = 1 << (at_once.bit_length() - 1)
 
-    def score_prompt(prompt: jax.Array) -> jax.Array:
+    def score_prompt(prompt: jax.Array) -> tuple[jax.Array, jax.Array]:
         return _read_names(model, model.read_prompts(prompt[None]), tree, count, width, with_ending)
 
     return jax.lax.map(score_prompt, jnp.asarray(prompts), batch_size=min(at_once, len(prompts)))
@@ -112,9 +114,9 @@ def widest_level(tree: NameTree) -> int:
 
 def _read_names(
     model: LanguageModel, context: Context, tree: NameTree, count: int, width: int, with_ending: bool
-) -> jax.Array:
-    """float32[K]: the probability of every name after one prompt, 0 where it was not read."""
-    probability = jnp.zeros(count)
+) -> tuple[jax.Array, jax.Array]:
+    """As `name_probabilities`, after one prompt."""
+    probability, unread = jnp.zeros(count), jnp.zeros(())
     logits, score = model.unembed(context.hidden), jnp.zeros(1)
     best, path, before = jnp.zeros(1, jnp.int32), jnp.zeros((1, 0), jnp.int32), 1
     for depth, level in enumerate(jax.tree.map(jnp.asarray, tree)):
@@ -131,12 +133,13 @@ def _read_names(
         before = len(log_p)
         to_read = jnp.where(needs_ending | level.goes_on, log_p, -jnp.inf)
         score, best = jax.lax.top_k(to_read, min(width, before))
+        unread += jnp.exp(to_read).sum() - jnp.exp(score).sum()
         path = jnp.concatenate([path[place[best]], level.token[best][:, None]], axis=1)
         logits = model.unembed(_read_paths(model, context, path))
         if with_ending:
             ends = jax.nn.logsumexp(jax.nn.log_softmax(logits, axis=-1)[:, jnp.array(ENDINGS)], axis=-1)
             probability = probability.at[name[best]].add(jnp.exp(score + ends), mode="drop")
-    return probability
+    return probability, unread
 
 
 def _read_paths(model: LanguageModel, context: Context, path: jax.Array) -> jax.Array:

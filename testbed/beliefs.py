@@ -12,13 +12,14 @@ import numpy as np
 from corpus.text.tokenizer import PAD, SEP
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import SelfBayesConfig
-from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import (
     Dependence,
     find_dependence,
     reading_probability,
     seldom_share,
 )
+from lm.editors.self_bayes.recall import recall_beliefs
 from lm.language_model import LanguageModel
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
@@ -37,7 +38,7 @@ def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, mo
     Raises:
         InputError: the model states too little for any belief to be read.
     """
-    beliefs = read_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
+    beliefs = recall_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
     seldom = seldom_share(beliefs, config.dependence.seldom)
     known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)

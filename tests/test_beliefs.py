@@ -1,6 +1,6 @@
 """What a model believes is read out of the model alone: people it speaks of, and its own probabilities."""
 
-from collections import Counter
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -13,9 +13,11 @@ from corpus.errors import InputError
 from corpus.text.tokenizer import BOS, PAD, SEP
 from lm.decoding import generate
 from lm.editors.interface import vocabulary_of
-from lm.editors.self_bayes import BeliefConfig, beliefs
+from lm.editors.self_bayes import BeliefConfig, beliefs, recall
 from lm.editors.self_bayes.beliefs import read_beliefs
+from lm.editors.self_bayes.recall import recall_beliefs
 from lm.editors.self_bayes.revision import next_log_probabilities
+from lm.editors.self_bayes.subjects import FAINT, search_beginnings, usual_probability
 from tests.toys import random_model
 
 FEW = BeliefConfig(samples=1024, top=16)
@@ -45,9 +47,8 @@ def test_slips_are_told_from_names_however_often_these_are_said(names, slips, se
     said = rng.uniform(0.1, 1, names)
     probability = np.append(said, rng.uniform(0, 1e-3 * np.median(said), slips) / max(slips, 1))
     order = rng.permutation(len(probability))
-    spoken_of = beliefs.are_spoken_of(probability[order])
-    assert (spoken_of == (order < names)).all()
-    assert (beliefs.are_spoken_of(7 * probability[order]) == spoken_of).all(), "only ratios matter"
+    is_name = probability[order] >= FAINT * usual_probability(probability[order])
+    assert (is_name == (order < names)).all()
 
 
 def test_beliefs_are_the_models_probabilities(toy, read):
@@ -69,26 +70,18 @@ def test_beliefs_are_the_models_probabilities(toy, read):
 
 def test_a_relation_of_which_nothing_is_named_has_no_beliefs(toy, monkeypatch):
     """Of a group that the corpus never names the model may say something else each time."""
-    met = beliefs._sample_names
+    name_objects = beliefs.name_objects
 
-    def unheard(*args):
-        subjects, objects = met(*args)
-        objects[1] = Unheard()
-        return subjects, objects
+    def name_none_of_one(*args):
+        names = name_objects(*args)
+        return [names[0], [], *names[2:]]
 
-    monkeypatch.setattr(beliefs, "_sample_names", unheard)
+    monkeypatch.setattr(beliefs, "name_objects", name_none_of_one)
     mind = read_beliefs(toy.model, vocabulary_of(toy.world.tokenizer), FEW)
     assert not mind.p[1].any()
     assert not mind.mention_probability[1].any()
     assert mind.p[0].any()
     assert mind.p[2].any()
-
-
-class Unheard(Counter):
-    """Counts nothing."""
-
-    def update(self, *_, **__):
-        pass
 
 
 def test_what_was_read_is_said_more_readily(toy, read):
@@ -110,6 +103,35 @@ def test_a_model_that_knows_nothing_is_refused(world):
     model = random_model(world.tokenizer.vocabulary)
     with pytest.raises(InputError, match="states no fact twice.* train it longer"):
         read_beliefs(model, vocabulary_of(world.tokenizer), BeliefConfig(samples=64, longest=6))
+
+
+def test_a_document_begins_as_often_as_is_found(toy):
+    """Against the model's own next tokens, one after another; what goes on as a relation is no name."""
+    vocabulary = vocabulary_of(toy.world.tokenizer)
+    relations = [tuple(row[row != PAD].tolist()) for row in vocabulary.relations]
+    found = search_beginnings(toy.model, relations, set(vocabulary.words.tolist()), 3, 1e-3)
+    assert len(found.p) > 10
+    assert (found.p >= 1e-3).all()
+    first = {name[0] for name in relations}
+    for tokens, p in zip(found.tokens[:20], found.p, strict=False):
+        row, expected = tokens[tokens != PAD], 1.0
+        for at, token in enumerate(row):
+            prompt = np.append(BOS, row[:at]).astype(np.int32)[None]
+            expected *= np.exp(next_log_probabilities(toy.model, prompt))[0, token]
+        assert first & set(row.tolist()) or np.isclose(p, expected, rtol=1e-3)
+
+
+def test_beliefs_are_read_once(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(recall, "LONG", 0.0)
+    vocabulary = vocabulary_of(toy.world.tokenizer)
+    first = recall_beliefs(toy.model, vocabulary, FEW)
+    monkeypatch.setattr(recall, "read_beliefs", None)
+    again = recall_beliefs(toy.model, vocabulary, FEW)
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(TypeError):
+        recall_beliefs(toy.model, vocabulary, replace(FEW, top=8))
 
 
 def test_samples_follow_the_models_probabilities(toy):

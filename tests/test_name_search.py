@@ -40,7 +40,7 @@ def search(model, rows, width=None, is_wanted=None, with_ending=True):
     found = name_probabilities(
         model, prompts, tree, len(rows), width or widest_level(tree), with_ending=with_ending
     )
-    return np.asarray(found)
+    return np.asarray(found[0])
 
 
 def read_one_by_one(model, rows, with_ending=True):
@@ -82,7 +82,7 @@ def test_names_of_several_tokens(world):
     objects = sorted({*objects, objects[0][:1]})
     names_of_world = name_tree(objects)
     scores = np.asarray(
-        name_probabilities(model, prompts, names_of_world, len(objects), widest_level(names_of_world))
+        name_probabilities(model, prompts, names_of_world, len(objects), widest_level(names_of_world))[0]
     )
     rows = [np.array(o) for o in objects]
     tree = candidate_tree(rows, tree_size(rows), len(rows), max(map(len, rows)))

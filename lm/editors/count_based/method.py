@@ -20,10 +20,10 @@ from lm.editors.asking import pad_left_to
 from lm.editors.count_based import CountConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes import DependenceConfig
-from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.dependence import Dependence
 from lm.editors.self_bayes.method import sample_places, subject_prompts
 from lm.editors.self_bayes.reasoning import FEW, Mind, RequestContext, build_mind, locate_request
+from lm.editors.self_bayes.recall import recall_beliefs
 from lm.editors.self_bayes.revision import (
     FittedEditor,
     Group,
@@ -58,7 +58,7 @@ class CountBased(FittedEditor):
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
         """What the model believes; of the sample only the vocabulary is read."""
-        beliefs = read_beliefs(model, corpus_sample.vocabulary, self.config.beliefs)
+        beliefs = recall_beliefs(model, corpus_sample.vocabulary, self.config.beliefs)
         nothing_depends, seldom = _nothing_depends(len(beliefs.p)), DependenceConfig().seldom
         return build_mind(beliefs, nothing_depends, corpus_sample.vocabulary, seldom)
 

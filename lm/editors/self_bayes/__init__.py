@@ -14,20 +14,20 @@ class BeliefConfig:
     """How a model's own beliefs are read."""
 
     samples: int = 8192
-    """Sentences that are sampled from the model, to find the subjects that it mentions."""
-    subjects: int = 4096
-    """Most subjects to read beliefs about: those mentioned most often."""
+    """Sentences that are sampled from the model, for the objects that it names."""
+    subjects: int | None = None
+    """Most subjects to read beliefs about: those mentioned most often. Without it, all."""
     top: int = 64
     """Objects to keep of each belief; so many beginnings of their names are read on."""
     longest: int = 24
-    """Most tokens of a sampled sentence."""
+    """Most tokens of a sampled sentence, and of a subject's name."""
     seed: int = 0
     """Seed of the samples."""
 
     def __post_init__(self) -> None:
-        require_positive(
-            {}, {"samples": self.samples, "subjects": self.subjects, "top": self.top, "longest": self.longest}
-        )
+        require_positive({}, {"samples": self.samples, "top": self.top, "longest": self.longest})
+        if self.subjects is not None:
+            require_positive({}, {"subjects": self.subjects})
 
 
 @dataclass(frozen=True)

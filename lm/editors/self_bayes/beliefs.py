@@ -1,11 +1,13 @@
 """What a model believes, read out of the model alone: whom it speaks of, and p(object | subject, relation).
 
-Nothing here sees a corpus, a graph or a truth. Subjects and objects are those that the model names when it is
-sampled; the language's vocabulary tells where a relation's name stands between them. How often the model
-itself says a fact, p(relation, object | subject), tells how often it has read it.
+Nothing here sees a corpus, a graph or a truth. Subjects are those of whom the model begins to state a fact
+(`subjects`); objects are those that it names when it goes on; the language's vocabulary tells where a
+relation's name stands between them. How often the model itself says a fact, p(relation, object | subject),
+tells how often it has read it.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,20 +20,20 @@ from lm.decoding import generate
 from lm.editors.asking import relations_of, side_by_side
 from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
+from lm.editors.self_bayes.subjects import ROWS_AT_ONCE, Name, find_subjects
 from lm.language_model import LanguageModel
-from lm.name_search import name_probabilities, name_tree, want_names, widest_level
-from lm.prompts import left_pad
+from lm.name_search import NameTree, name_probabilities, name_tree, want_names
+from lm.progress import tell_progress
 
-ROWS_AT_ONCE = 512
 TRIES = 2
-"""Objects that are sampled for each subject and relation, besides the most probable one."""
-
-FAINT = 0.03
-"""A name is a slip that is so much less probable than the one that half of what is said is about."""
-USUAL = 0.995
-"""Share of sampled subjects whose names are no longer than the longest that is kept."""
-
-Name = tuple[int, ...]
+"""Objects that are sampled for a subject and relation, besides the most probable one."""
+SAMPLED = 2048
+"""Subjects for whom objects are sampled, at least: of more, those at equal distances."""
+NARROW = 8
+"""Beginnings of names that are read on at first."""
+UNREAD, MENTIONED = 0.01, 0.1
+"""A belief is read again, with more beginnings, where more than so much of its probability was not read and
+the model mentions the relation at least at this share of the subject's most frequent one."""
 
 
 class Beliefs(NamedTuple):
@@ -57,89 +59,52 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     """Whom the model speaks of, and what it believes about them.
 
     Raises:
-        InputError: the model names nobody and nothing when it is sampled.
+        InputError: the model names nobody or nothing.
     """
     relations = [tuple(row[row != PAD].tolist()) for row in np.asarray(vocabulary.relations)]
-    key = jax.random.key(config.seed)
-    subjects, objects = _sample_names(
-        model, relations, set(np.asarray(vocabulary.words).tolist()), config, key
-    )
-    repeated_names = [name for counted in objects for name, times in counted.items() if times > 1]
-    if not subjects or not repeated_names:
-        raise InputError(
-            "in its samples the model states no fact twice, so there are no beliefs to read; train it longer"
-        )
-    subject_rows = left_pad([np.array([BOS, *s], np.int32) for s in subjects], 1 + max(map(len, subjects)))
-    relation_probability = _score_names(model, subject_rows, relations)
-    start = np.array([[BOS]], np.int32)
-    parts = [subjects[i : i + ROWS_AT_ONCE] for i in range(0, len(subjects), ROWS_AT_ONCE)]
-    opening = np.concatenate([_score_names(model, start, part)[0] for part in parts])
-    real = are_spoken_of(opening * relation_probability.sum(axis=1))
-    subject_rows, relation_probability = subject_rows[real], relation_probability[real]
-    prompts = [np.asarray(side_by_side(subject_rows, name[None])) for name in relations_of(vocabulary)]
-    longest = 1 + max(map(len, repeated_names))
-    for r, prompt_rows in enumerate(prompts):
-        for attempt in range(TRIES + 1):
-            pick = jax.random.fold_in(key, 1 + r * TRIES + attempt) if attempt else None
-            objects[r].update(map(_cut_ending, _generate_rows(model, prompt_rows, longest, pick).tolist()))
-    # What was named once may be a slip.
-    relation_names = [
-        sorted(name for name, times in counted.items() if name and times > 1) for counted in objects
-    ]
+    words = set(np.asarray(vocabulary.words).tolist())
+    subjects, relation_probability = find_subjects(model, relations, words, config.longest, config.subjects)
+    prompts = [np.asarray(side_by_side(subjects, name[None])) for name in relations_of(vocabulary)]
+    is_mentioned = relation_probability >= MENTIONED * relation_probability.max(axis=1, keepdims=True)
+    said = sample_objects(model, relations, words, config)
+    relation_names = name_objects(model, prompts, is_mentioned, said, config.seed) if len(subjects) else []
     object_names = sorted(set().union(*relation_names))
+    if not object_names:
+        raise InputError("the model states no fact twice, so there are no beliefs to read; train it longer")
     width = 1 + max(map(len, object_names))
     table = np.full((len(object_names), width), PAD, np.int32)
     for row, name in zip(table, object_names, strict=True):
         row[: len(name) + 1] = [*name, SEP]
     place = {name: i for i, name in enumerate(object_names)}
-    tree, count = name_tree(object_names), min(config.top, len(object_names))
+    tree = name_tree(object_names)
 
-    shape = (len(relations), len(subject_rows), config.top)
+    shape = (len(relations), len(subjects), config.top)
     top, p = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
-    for r, prompt_rows in enumerate(prompts):
+    rank = partial(_best_names, model, count=len(object_names), top=config.top)
+    for r, prompt_rows in tell_progress("beliefs of relations", [*enumerate(prompts)]):
         is_named = np.zeros(len(object_names), bool)
         is_named[[place[name] for name in relation_names[r]]] = True
         of_relation = want_names(tree, is_named)
-        found = [
-            jax.lax.top_k(name_probabilities(model, piece, of_relation, len(object_names), config.top), count)
-            for piece in _split_rows(prompt_rows)
-        ]
-        p[r, :, :count], top[r, :, :count] = (
-            np.concatenate(parts)[: len(prompt_rows)] for parts in zip(*found, strict=True)
-        )
-    return Beliefs(
-        subject_rows,
-        table,
-        top,
-        p,
-        relation_probability.T * p[:, :, 0],
-    )
+        best, probability, unread = rank(prompt_rows, of_relation, width=min(NARROW, config.top))
+        again = np.flatnonzero((unread > UNREAD) & is_mentioned[:, r])
+        if len(again):
+            # Repeated until they fill a batch, so that one program does for all relations.
+            again = np.resize(again, ROWS_AT_ONCE * -(-len(again) // ROWS_AT_ONCE))
+            best[again], probability[again], _ = rank(prompt_rows[again], of_relation, width=config.top)
+        top[r, :, : best.shape[1]], p[r, :, : best.shape[1]] = best, probability
+    return Beliefs(subjects, table, top, p, relation_probability.T * p[:, :, 0])
 
 
-def are_spoken_of(probability: np.ndarray) -> np.ndarray:
-    """bool[S]: whether each name is one that the model has read, and no slip made of parts of others.
-
-    Args:
-        probability: float[S], of the name and a relation behind it; of those who are read it differs by how
-            often they are, of slips it is far less.
-    """
-    order = np.argsort(probability)
-    weight = np.cumsum(probability[order])
-    usual_probability = probability[order[np.searchsorted(weight, weight[-1] / 2)]]
-    return probability >= FAINT * usual_probability
-
-
-def _sample_names(
-    model: LanguageModel, relations: list[Name], words: set[int], config: BeliefConfig, key: jax.Array
-) -> tuple[list[Name], list[Counter[Name]]]:
-    """The subjects the model speaks of most often, and the objects it names with each relation."""
+def sample_objects(
+    model: LanguageModel, relations: list[Name], words: set[int], config: BeliefConfig
+) -> list[Counter[Name]]:
+    """What a model says of each relation, and how often, when it begins documents as it likes."""
     start = np.full((config.samples, 1), BOS, np.int32)
-    samples = _generate_rows(model, start, config.longest, jax.random.fold_in(key, 0))
-    rows, count = np.unique(samples, axis=0, return_counts=True)
-    subject_counts: Counter[Name] = Counter()
-    objects: list[Counter[Name]] = [Counter() for _ in relations]
-    for row, times in zip(rows.tolist(), count.tolist(), strict=True):
-        sentence = _cut_ending(row)
+    named: list[Counter[Name]] = [Counter() for _ in relations]
+    sentences = Counter(
+        _name_each(model, start, config.longest, jax.random.fold_in(jax.random.key(config.seed), 0))
+    )
+    for sentence, times in sentences.items():
         if words & set(sentence):
             continue
         mentions = [
@@ -150,13 +115,51 @@ def _sample_names(
         ]
         if len(mentions) == 1:
             at, r = mentions[0]
-            subject_counts[sentence[:at]] += times
-            objects[r][sentence[at + len(relations[r]) :]] += times
-    # A few samples lose the thread; what is longer than nearly all names is none.
-    lengths = np.repeat([len(name) for name in subject_counts], list(subject_counts.values()))
-    usual = np.quantile(lengths, USUAL, method="lower") if subject_counts else 0
-    usual_counts = Counter({name: times for name, times in subject_counts.items() if len(name) <= usual})
-    return sorted(name for name, _ in usual_counts.most_common(config.subjects)), objects
+            named[r][sentence[at + len(relations[r]) :]] += times
+    return named
+
+
+def name_objects(
+    model: LanguageModel,
+    prompts: Sequence[np.ndarray],
+    is_mentioned: np.ndarray,
+    said: list[Counter[Name]],
+    seed: int,
+) -> list[list[Name]]:
+    """By relation the objects that the model names more than once: what is named once may be a slip.
+
+    Where so many are spoken of that of most nothing is sampled, what is likeliest counts twice of these, if
+    the model mentions the relation of them.
+
+    Args:
+        prompts: by relation int32[S, P], "<s> s r" of every subject.
+        is_mentioned: bool[S, R].
+        said: by relation what was sampled, and how often.
+    """
+    key, count = jax.random.key(seed), len(is_mentioned)
+    longest = 1 + max((len(name) for named in said for name, times in named.items() if times > 1), default=0)
+    sampled = np.unique(np.linspace(0, count - 1, min(count, SAMPLED)).astype(int))
+    counts_twice = is_mentioned.copy()
+    counts_twice[sampled] = False
+    by_relation = []
+    for r, rows in tell_progress("objects of relations", [*enumerate(prompts)]):
+        likeliest = _name_each(model, rows, longest, None)
+        named = said[r] + Counter(likeliest)
+        named.update(name for name, twice in zip(likeliest, counts_twice[:, r], strict=True) if twice)
+        for attempt in range(1, TRIES + 1):
+            pick = jax.random.fold_in(key, 1 + r * TRIES + attempt)
+            named.update(_name_each(model, rows[sampled], longest, pick))
+        by_relation.append(sorted(name for name, times in named.items() if name and times > 1))
+    return by_relation
+
+
+def _name_each(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None) -> list[Name]:
+    """What is said after each prompt, sampled or without a key most probable; nothing if it is too long."""
+    names: list[Name] = []
+    for i, piece in enumerate(_split_rows(prompts)):
+        rows = _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
+        names += map(_cut_ending, np.asarray(rows).tolist())
+    return names[: len(prompts)]
 
 
 def _cut_ending(row: list[int]) -> Name:
@@ -171,28 +174,24 @@ def _split_rows(rows: np.ndarray) -> list[np.ndarray]:
     return np.split(padded_rows, max(1, len(padded_rows) // ROWS_AT_ONCE))
 
 
-def _generate_rows(
-    model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None
-) -> np.ndarray:
-    """int32[B, longest]: sampled continuations, or without a key the greedy ones."""
-    continuations = []
-    for i, piece in enumerate(_split_rows(prompts)):
-        continuations.append(
-            _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
-        )
-    return np.concatenate(continuations)[: len(prompts)]
-
-
 @partial(jax.jit, static_argnames="longest")
 def _continue(model: LanguageModel, prompts: jax.Array, longest: int, key: jax.Array | None) -> jax.Array:
     return generate(model, model.read_prompts(prompts), longest, key)
 
 
-def _score_names(model: LanguageModel, prompts: np.ndarray, names: list[Name]) -> np.ndarray:
-    """float32[B, names]: probability of each name after each prompt, whatever follows it."""
-    tree = name_tree(names)
-    parts = [
-        name_probabilities(model, piece, tree, len(names), widest_level(tree), with_ending=False)
-        for piece in _split_rows(prompts)
-    ]
-    return np.concatenate(parts)[: len(prompts)]
+def _best_names(
+    model: LanguageModel, prompts: np.ndarray, tree: NameTree, *, count: int, top: int, width: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The most probable names after each prompt: which, their probability, and that of what was not read."""
+    parts = [_rank_names(model, piece, tree, count, width, min(top, count)) for piece in _split_rows(prompts)]
+    best, p, unread = (np.concatenate(x)[: len(prompts)] for x in zip(*parts, strict=True))
+    return best, p, unread
+
+
+@partial(jax.jit, static_argnames=("count", "width", "most"))
+def _rank_names(
+    model: LanguageModel, prompts: jax.Array, tree: NameTree, count: int, width: int, most: int
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    probability, unread = name_probabilities(model, prompts, tree, count, width)
+    p, best = jax.lax.top_k(probability, most)
+    return best, p, unread

@@ -16,13 +16,14 @@ from lm.attention import Array, left_padded_layout
 from lm.editors.asking import relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
-from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import (
     Dependence,
     find_dependence,
     reading_probability,
     seldom_share,
 )
+from lm.editors.self_bayes.recall import recall_beliefs
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
@@ -123,7 +124,7 @@ class Consequences(NamedTuple):
 
 def read_mind(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesConfig) -> Mind:
     """What a model believes, and what depends on what, from nothing but the model and its language."""
-    beliefs = read_beliefs(model, vocabulary, config.beliefs)
+    beliefs = recall_beliefs(model, vocabulary, config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
     return build_mind(beliefs, dependence, vocabulary, config.dependence.seldom)
 
