@@ -1,6 +1,7 @@
 """How every command talks: options by tyro, progress and tables by rich, one message for bad input."""
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -67,6 +68,7 @@ def run_command(
         args = [word for word in args if word != JSON]
         # Library log lines would tear the progress display; errors still arrive as exceptions.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        show_log("lm")
         prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
         default = None if isinstance(options, Mapping) else options()
         if isinstance(options, Mapping):
@@ -199,6 +201,22 @@ def say(text: str) -> None:
     for document in _documents:
         document["lines"].append(text)
     _console().print(escape_controls(text), soft_wrap=True)
+
+
+def show_log(package: str) -> None:
+    """Say from now on what a package tells of long work."""
+    log = logging.getLogger(package)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    if not any(isinstance(handler, _Teller) for handler in log.handlers):
+        log.addHandler(_Teller())
+
+
+class _Teller(logging.Handler):
+    """Says each line of a log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
 
 
 def print_table(

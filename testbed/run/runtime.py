@@ -74,20 +74,6 @@ def prepare_jax() -> None:
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     jax.config.update("jax_compilation_cache_dir", str(base / "credence-testbed" / "xla"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-    log = logging.getLogger("lm")
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    if not any(isinstance(handler, _Teller) for handler in log.handlers):
-        log.addHandler(_Teller())
-
-
-class _Teller(logging.Handler):
-    """Says what models and editors tell of long work."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        from testbed.console import say
-
-        say(record.getMessage())
 
 
 def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
