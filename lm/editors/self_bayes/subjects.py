@@ -57,7 +57,7 @@ class Beginnings(NamedTuple):
     relation_probability: np.ndarray
 
     @property
-    def said(self) -> np.ndarray:
+    def fact_probability(self) -> np.ndarray:
         """float32[n]: the probability of each beginning with a relation behind it."""
         return self.p * self.relation_probability.sum(axis=1)
 
@@ -76,12 +76,12 @@ def find_subjects(
     least = FIRST
     while True:
         found = search_beginnings(model, relations, words, longest, least)
-        usual = usual_probability(found.said)
+        usual = usual_probability(found.fact_probability)
         if FAINT * usual >= least or least <= LAST:
             break
         least = max(LAST, FAINT * usual / MARGIN if usual > least else least / 10)
-    chosen = np.flatnonzero(found.said >= max(FAINT * usual, LAST))
-    chosen = np.sort(chosen[np.argsort(-found.said[chosen], kind="stable")[:most]])
+    chosen = np.flatnonzero(found.fact_probability >= max(FAINT * usual, LAST))
+    chosen = np.sort(chosen[np.argsort(-found.fact_probability[chosen], kind="stable")[:most]])
     names = [tuple(row[row != PAD].tolist()) for row in found.tokens[chosen]]
     order = sorted(range(len(names)), key=names.__getitem__)
     rows = [np.array([BOS, *names[i]], np.int32) for i in order]
