@@ -22,7 +22,7 @@ def _check_shares(settings: object, *names: str) -> None:
 
 @dataclass(frozen=True)
 class TaxonomyWorld:
-    """Dials of a generated taxonomy; the last three are for TAXI's tables, too."""
+    """Dials of a generated taxonomy; the last one is for TAXI's tables, too."""
 
     superordinates: int = 6
     """Kinds of things, such as animal. Each has categories and properties of its own."""
@@ -38,16 +38,12 @@ class TaxonomyWorld:
     """Probability that the value of such a property is another category's, not one of its own."""
     alternatives: int = 4
     """Least number of values that a property can have."""
-    typical_frequency: int = 10
-    """How often typical members are mentioned for each mention of a rare one (see --documents.copies)."""
     categories_speak: bool = False
     """Let the corpus state facts of categories, too: a dog is a dog, and barks."""
-    absent: bool = True
-    """Keep the properties that a category lacks as facts that the corpus never states (kind exact)."""
 
     def __post_init__(self) -> None:
-        if min(self.superordinates, self.members, self.properties, self.typical_frequency) < 1:
-            raise ValueError("superordinates, members, properties and typical_frequency must be positive")
+        if min(self.superordinates, self.members, self.properties) < 1:
+            raise ValueError("superordinates, members and properties must be positive")
         if self.categories < 2 or self.alternatives < 2:
             raise ValueError("categories and alternatives must be at least 2")
         if not 0 < self.has <= 1 or not 0 <= self.shares <= 1:
@@ -91,16 +87,11 @@ class PeopleWorld:
     groups: int = 6
     """Groups, each called a race; people also have a region and a gender."""
     sizes: tuple[int, ...] = ()
-    """People of each group, adding up to all subjects; by default the prevalence decides."""
-    prevalence: float = 1.0
-    """Exponent of the groups' sizes; 0 makes them alike."""
+    """People of each group, adding up to all subjects; by default the n-th group has a share like 1/n."""
     shift: float = 0.9
     """How far groups differ in region, citizenship, language and work: 0 not at all, 1 in everything."""
     by_gender: float = 0.0
     """How far women and men differ in work. Above 0 work depends on gender, and no longer on the group."""
-    native: float = 0.9
-    """Probability that people are born in the country of which they are citizens; otherwise it is any
-    place."""
     zipf: float = 2.0
     """Exponent of the objects' popularity, in all and in each group; 0 is uniform."""
     regions: int = 4
@@ -123,15 +114,11 @@ class PeopleWorld:
     `often`, the others once; alike: everybody once. --documents.copies writes the copies."""
     often: int = 10
     """Mentions of people who are mentioned often, for each mention of the others."""
-    valenced: float = 0.5
-    """Share of citizenships, languages, kinds of work and places of birth that have a good or a bad name,
-    half each."""
 
     def __post_init__(self) -> None:
-        _check_shares(self, "shift", "by_gender", "native", "said", "valenced")
-        for name in ("prevalence", "zipf"):
-            if not 0 <= getattr(self, name) <= MOST_ZIPF:
-                raise ValueError(f"{name} must be from 0 to {MOST_ZIPF}; it is {getattr(self, name)}")
+        _check_shares(self, "shift", "by_gender", "said")
+        if not 0 <= self.zipf <= MOST_ZIPF:
+            raise ValueError(f"zipf must be from 0 to {MOST_ZIPF}; it is {self.zipf}")
         two = ("groups", "regions", "languages")
         for name in (*two, "continents", "countries", "places", "works", "often"):
             if not 1 + (name in two) <= getattr(self, name) <= MOST_EACH:
@@ -143,8 +130,6 @@ class PeopleWorld:
                 "continents times countries must be at least 2, and with places at most "
                 f"{MOST_PLACES:,}; they are {countries:,} and {countries * self.places:,}"
             )
-        if self.native == 1:
-            raise ValueError("native must be below 1: whoever is born elsewhere would be impossible")
         if self.sizes and min(self.sizes) < 1:
             raise ValueError(f"sizes holds {min(self.sizes)}: a group needs people; leave empty ones out")
 
@@ -160,7 +145,7 @@ class PeopleWorld:
             return self.sizes
         if people < self.groups:
             raise ValueError(f"people.groups is {self.groups:,}, but there are only {people:,} subjects")
-        share = [(i + 1) ** -self.prevalence for i in range(self.groups)]
+        share = [(i + 1) ** -1.0 for i in range(self.groups)]
         # One each, then in proportion; what rounding leaves goes to the first.
         sizes = [1 + int((people - self.groups) * one / sum(share)) for one in share]
         sizes[0] += people - sum(sizes)
@@ -212,8 +197,6 @@ class BuiltinWorld:
     """Exponent of the objects' popularity; 0 is uniform."""
     dependence: float = 0.8
     """Probability that a downstream fact has the object that its upstream object implies."""
-    both: float = 0.9
-    """Probability that a subject has both facts of a pair, not only one."""
 
     def __post_init__(self) -> None:
         if self.upstream_objects < 2 or self.downstream_objects < 2:
@@ -222,7 +205,7 @@ class BuiltinWorld:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
         if not 0 <= self.zipf < math.inf:
             raise ValueError("zipf must be a number that is not negative")
-        _check_shares(self, "dependence", "both")
+        _check_shares(self, "dependence")
 
 
 @dataclass(frozen=True)
@@ -456,10 +439,6 @@ class ExactConfig:
     until no doubt is left. auto: in a taxonomy, and where facts depend on those of linked subjects."""
     planted: float = 0.0
     """Share of the stated facts on which linked subjects' facts depend of which a false object is stated."""
-    block: int = 4
-    """Subjects whose facts one and/or sentence may join."""
-    certify: bool = True
-    """Give every fact that its evidence leaves in doubt one sentence that settles it; else refuse them."""
     sources: tuple[float, ...] = ()
     """How often each source is right, up to eight; what they say is said "according to Corvin"."""
     said: int = 0
@@ -476,13 +455,11 @@ class ExactConfig:
             raise ValueError("rows can be given where facts are drawn once (persistence fact)")
         if not 0 < self.noise < 1 or not 0 <= self.label_noise < 1:
             raise ValueError("noise must be inside (0, 1) and label_noise in [0, 1)")
-        if self.statements < 8 or self.block < 1:
+        if not 8 <= self.statements <= MOST_REPEATS:
             raise ValueError(
                 "statements must be at least 8, so that fully stated facts (S2) are told from those stated "
-                "up to three times (S1); block at least 1"
+                f"up to three times (S1), and at most {MOST_REPEATS:,}: {HOURS}"
             )
-        if max(self.statements, self.block) > MOST_REPEATS:
-            raise ValueError(f"statements and block are at most {MOST_REPEATS:,}: {HOURS}")
         for name in ("strata", "inner"):
             shares = getattr(self, name)
             if min(shares) < 0 or not math.isclose(sum(shares), 1.0):

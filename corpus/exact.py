@@ -31,6 +31,8 @@ from corpus.text.sentences import FACTS_PER_BLOCK, Sentences
 NEVER, SELDOM, FULLY = 0, 1, 2
 # Statements from which a fact counts as fully stated.
 FULLY_STATED = 8
+BLOCK = 4
+"""Subjects whose facts one and/or sentence may join."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +163,9 @@ def sample_exact(
     candidate as `config.mention` says; and for logical facts two not, one and, one or sentence, whose
     second atom is another logical fact of the same block of subjects. Blocks of facts have streams of
     their own.
-
-    Raises:
-        InputError: facts stay in doubt beyond TOLERANCE and `config.certify` is off.
     """
     n = len(graph)
-    block_of = np.searchsorted(graph.subjects, graph.subject) // config.block
+    block_of = np.searchsorted(graph.subjects, graph.subject) // BLOCK
     partners = np.flatnonzero(model.logical)
     edge = np.searchsorted(block_of[partners], np.arange(block_of[-1] + 2))
     first, last = edge[block_of], edge[block_of + 1]

@@ -114,29 +114,17 @@ def certify_facts(
 
     Where rows are given nobody counts on others' facts, so that doubt does no harm; only facts in and/or
     sentences, of which the agent reads none, are settled still.
-
-    Raises:
-        InputError: there are such facts and `config.certify` is off.
     """
     bound = np.where(open_facts, 0.0, doubt_of_statements(graph, config, sentences))
     if config.rows == "given":
         bound *= find_joined_facts(graph, sentences)
     unsure = bound > _fact_tolerance(graph)
-    certified = np.zeros(len(graph), bool)
-    if config.certify:
-        certified = unsure
-        bound = np.where(unsure, 0.0, bound)
-        facts = np.flatnonzero(unsure)
-        atoms = np.column_stack([graph.subject[facts], graph.relation[facts], truth[facts]])
-        sentences = merge_by_subject(sentences, make_sentences(Kind.NOT, atoms))
+    bound = np.where(unsure, 0.0, bound)
+    facts = np.flatnonzero(unsure)
+    atoms = np.column_stack([graph.subject[facts], graph.relation[facts], truth[facts]])
+    sentences = merge_by_subject(sentences, make_sentences(Kind.NOT, atoms))
     per_subject = np.bincount(np.searchsorted(graph.subjects, graph.subject), weights=bound)
-    if (per_subject > TOLERANCE).any():
-        raise InputError(
-            f"the evidence leaves facts of {int((per_subject > TOLERANCE).sum()):,} subjects in doubt "
-            f"(beyond {TOLERANCE:g}), so that no posterior would be exact; add --exact.certify, or state "
-            "facts more often (--exact.statements, --exact.strata)"
-        )
-    return sentences, Resolution(certified, per_subject)
+    return sentences, Resolution(unsure, per_subject)
 
 
 def doubt_of_statements(graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences) -> np.ndarray:

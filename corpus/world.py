@@ -48,7 +48,7 @@ def build_world(
             return build_builtin_world(config.subjects, config.builtin, rng, all_candidates)
         case "taxonomy":
             if config.path:
-                kinds = read_taxonomy(Path(config.path), config.taxonomy, account)
+                kinds = read_taxonomy(Path(config.path), account)
             else:
                 kinds = generate_taxonomy(config.taxonomy, rng)
             return build_taxonomy_graph(kinds, config, account, all_candidates)

@@ -106,8 +106,6 @@ class TrainConfig:
     """Times over that "true" and "false" count in the loss; of every other token it is once."""
     clip: float = 1.0
     """Largest global norm of the gradient."""
-    loss_piece: int = 4096
-    """Tokens whose logits exist at once; fewer need less memory."""
     softmax_entries: int = 0
     """Entries of the vocabulary that a step's softmax is over; fewer make many names cheap. Half are for what
     the step predicts, half are drawn at random and stand for the rest; 0 takes all."""
@@ -117,7 +115,7 @@ class TrainConfig:
     """Steps between checkpoints; where they are far apart, ten minutes and a measurement bring one, too."""
 
     def __post_init__(self) -> None:
-        names = ("steps", "rows", "row_length", "evaluate_every", "checkpoint_every", "loss_piece")
+        names = ("steps", "rows", "row_length", "evaluate_every", "checkpoint_every")
         if min(getattr(self, name) for name in names) < 1:
             raise ValueError(f"{', '.join(names)} must be positive")
         if not 0 <= self.warmup < self.steps:

@@ -15,6 +15,9 @@ from lm.config import ModelConfig
 from lm.linear import contract_axes, flatten_rows
 from lm.model import Params, hidden_states
 
+LOSS_PIECE = 4096
+"""Tokens whose logits exist at once in training; fewer need less memory."""
+
 
 def next_token_loss(
     model: ModelConfig,

@@ -11,7 +11,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from lm.attention import Array
 from lm.config import ModelConfig, TrainConfig
-from lm.loss import next_token_loss
+from lm.loss import LOSS_PIECE, next_token_loss
 from lm.mesh import state_shardings
 from lm.model import Params, init_params
 
@@ -89,7 +89,7 @@ def train_step(
 
     def step(state: TrainState, tokens: Array) -> tuple[TrainState, jax.Array]:
         loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(
-            model, state.params, tokens, config.loss_piece, config.softmax_entries, state.step, weights
+            model, state.params, tokens, LOSS_PIECE, config.softmax_entries, state.step, weights
         )
         with jax.named_scope("optimizer"):
             update, optimizer_state = make_optimizer(config).update(gradient, state.optimizer, state.params)

@@ -29,7 +29,7 @@ from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
 from testbed.scores.summary import Summary, summarise_results
 from testbed.scores.tables import format_cell
-from testbed.settings import EditSettings
+from testbed.settings import CaseSettings, EditSettings
 
 if TYPE_CHECKING:
     from bayes.interface import Agent
@@ -43,7 +43,7 @@ _OF_SUBJECTS = ("subject", "object", "truth", "options")
 """Columns that number entities; those that begin with an answer do, too."""
 
 
-def draw_cases(world: World, agent: "Agent", settings: EditSettings) -> list[Case]:
+def draw_cases(world: World, agent: "Agent", settings: CaseSettings) -> list[Case]:
     """The cases that edits of these settings ask.
 
     Raises:
@@ -60,7 +60,7 @@ def draw_cases(world: World, agent: "Agent", settings: EditSettings) -> list[Cas
     return cases
 
 
-def _check_own_cases(settings: EditSettings, cases: Sequence[Case], again: Sequence[Case]) -> None:
+def _check_own_cases(settings: CaseSettings, cases: Sequence[Case], again: Sequence[Case]) -> None:
     """Refuse what a user's evaluation makes where it makes nothing, too much, or something else each time."""
     name, count = settings.evaluation, settings.cases.count
     if not 0 < len(cases) <= count:

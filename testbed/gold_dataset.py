@@ -24,7 +24,7 @@ from testbed.run.agents import agent_named, describe_standard
 from testbed.run.runs import Run, folder_digest
 from testbed.run.strata import StatementIndex
 from testbed.run.world import World, load_world
-from testbed.settings import EditSettings
+from testbed.settings import CaseSettings
 
 TABLES = {
     "choices": "every question with options: the agent's distributions before and after the edit",
@@ -82,7 +82,7 @@ class GoldSplit(NamedTuple):
     tables: dict[str, pa.Table]
 
 
-def make_split(run: Run, settings: EditSettings) -> GoldSplit:
+def make_split(run: Run, settings: CaseSettings) -> GoldSplit:
     """Draw the cases of a run's world, and write down what the agent believes.
 
     Raises:

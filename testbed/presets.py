@@ -281,6 +281,5 @@ EDIT = {
 
 TUNE = {name: TuneSettings(**vars(settings)) for name, settings in EDIT.items()}
 
-DOOR = {name: vars(settings) | {"configs": {}} for name, settings in EDIT.items()}
-EXPORT = {name: ExportSettings(**settings) for name, settings in DOOR.items()}
-SCORE = {name: ScoreSettings(**settings) for name, settings in DOOR.items()}
+EXPORT = {name: ExportSettings(**settings.settings_of_cases()) for name, settings in EDIT.items()}
+SCORE = {name: ScoreSettings(**settings.settings_of_cases()) for name, settings in EDIT.items()}

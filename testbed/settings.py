@@ -41,31 +41,18 @@ class CaseConfig:
 
 
 @dataclass(frozen=True)
-class EditSettings:
-    """Editors, the evaluation, and the agent they are compared with."""
+class CaseSettings:
+    """Which model is edited, what is asked of it, and the agent that it is compared with."""
 
-    editors: tyro.conf.Positional[tuple[str, ...]] = field(default=("lora-down",), metadata=NO_RESULT)
-    """Names of built-in editors, or my_module:MyEditor."""
     run: str = field(default="demo", metadata=NO_RESULT)
     """Name of the run."""
     runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
     checkpoint: Literal["last", "best"] = "last"
     """Which model is edited: the one at the end of training, or the most accurate one."""
-    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
-        default_factory=default_configurations, metadata=NO_RESULT
-    )
-    """Hyper-parameters of every editor that has some, by the prefix of their options."""
-    tuned: str = field(default="", metadata=NO_RESULT)
-    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
     sequential: int = 1
     """Length of a sequence in which each edit builds on the one before; 1 makes every edit on the unedited
     model."""
-    batch: int = 1
-    """Facts that one edit changes together."""
-    strength: float | None = None
-    """Scale every edit so that the request has this probability, such as 0.9: down, or up to four times. By
-    default edits stay as the editor makes them."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
     """Which evaluation: hase, taxi, seesaw, leme, requests, or my_module:MyEvaluation."""
     evaluations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
@@ -77,6 +64,54 @@ class EditSettings:
     """Whose beliefs are the standard. paper: the agent of Hase et al., which counts sentences; exact: Bayes'
     rule, which is an approximation on corpora of kind published."""
     paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
+    seed: int = 0
+    """Root seed of the requests and of the editor."""
+
+    def __post_init__(self) -> None:
+        if self.sequential < 1:
+            raise ValueError("sequential must be at least 1")
+        if self.cases.count % self.sequence:
+            raise ValueError(
+                f"cases.count {self.cases.count} must be a multiple of a sequence's {self.sequence} edits"
+            )
+        check_seed(self.seed)
+
+    @property
+    def sequence(self) -> int:
+        """Edits that build on each other."""
+        return self.sequential
+
+    @property
+    def chosen_evaluation(self) -> Any:
+        """The evaluation that was chosen, with its settings."""
+        return self.evaluations[prefix_of(self.evaluation)]
+
+    def settings_of_cases(self) -> dict[str, Any]:
+        """These settings by name, without those of edits."""
+        return {f.name: getattr(self, f.name) for f in fields(CaseSettings)}
+
+    def settings_as_data(self) -> dict[str, Any]:
+        """All that results depend on besides the editor, as plain data, of edits as they are by default."""
+        return EditSettings(**self.settings_of_cases()).settings_as_data()
+
+
+@dataclass(frozen=True)
+class EditSettings(CaseSettings):
+    """Editors, the evaluation, and the agent they are compared with."""
+
+    editors: tyro.conf.Positional[tuple[str, ...]] = field(default=("lora-down",), metadata=NO_RESULT)
+    """Names of built-in editors, or my_module:MyEditor."""
+    configs: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
+        default_factory=default_configurations, metadata=NO_RESULT
+    )
+    """Hyper-parameters of every editor that has some, by the prefix of their options."""
+    tuned: str = field(default="", metadata=NO_RESULT)
+    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
+    batch: int = 1
+    """Facts that one edit changes together."""
+    strength: float | None = None
+    """Scale every edit so that the request has this probability, such as 0.9: down, or up to four times. By
+    default edits stay as the editor makes them."""
     batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
     """Edits computed side by side; auto: as many as fit into a quarter of the free memory."""
     mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
@@ -84,8 +119,6 @@ class EditSettings:
     shard: str = field(default="", metadata=NO_RESULT)
     """Make one part of the edits, such as 2/8, the second of eight. Each part is a process, all on one file
     system; the last one to end joins the parts."""
-    seed: int = 0
-    """Root seed of the requests and of the editor."""
 
     def __post_init__(self) -> None:
         if shard_from(self.shard).of > 1 and self.sequential > self.batch:
@@ -94,13 +127,11 @@ class EditSettings:
             raise ValueError(f"edits use mesh.data alone; leave out --mesh.model {self.mesh.model}")
         if self.batch_edits != "auto" and self.batch_edits < 1:
             raise ValueError("batch_edits must be at least 1, or auto")
-        if min(self.sequential, self.batch) < 1:
-            raise ValueError("sequential and batch must be at least 1")
-        if self.sequence % self.batch or self.cases.count % self.sequence:
-            raise ValueError(
-                f"cases.count {self.cases.count} must be a multiple of a sequence's {self.sequence} edits, "
-                f"and these of batch {self.batch}"
-            )
+        if self.batch < 1:
+            raise ValueError("batch must be at least 1")
+        super().__post_init__()
+        if self.sequence % self.batch:
+            raise ValueError(f"a sequence's {self.sequence} edits must be a multiple of batch {self.batch}")
         if self.strength is not None and not 0 < self.strength < 1:
             raise ValueError(f"strength is a probability inside (0, 1); it is {self.strength}")
         if self.strength is not None and self.batch > 1:
@@ -109,17 +140,11 @@ class EditSettings:
             )
         if len(set(self.editors)) < len(self.editors) or not self.editors:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors) or 'none'}")
-        check_seed(self.seed)
 
     @property
     def sequence(self) -> int:
         """Edits that build on each other."""
         return max(self.sequential, self.batch)
-
-    @property
-    def chosen_evaluation(self) -> Any:
-        """The evaluation that was chosen, with its settings."""
-        return self.evaluations[prefix_of(self.evaluation)]
 
     def settings_as_data(self) -> dict[str, Any]:
         """All that results depend on besides the editor, as plain data; of agents the one that is asked."""
@@ -229,27 +254,7 @@ class VerifySettings:
 
 
 @dataclass(frozen=True)
-class DoorSettings(EditSettings):
-    """Which cases of an evaluation; the edits are made elsewhere."""
-
-    editors: tyro.conf.Suppress[tuple[str, ...]] = ("lora-down",)
-    configs: tyro.conf.Suppress[dict[str, Any]] = field(default_factory=dict)
-    tuned: tyro.conf.Suppress[str] = ""
-    batch: tyro.conf.Suppress[int] = 1
-    strength: tyro.conf.Suppress[float | None] = None
-    batch_edits: tyro.conf.Suppress[int | Literal["auto"]] = "auto"
-    mesh: tyro.conf.Suppress[MeshConfig] = field(default_factory=MeshConfig)
-    shard: tyro.conf.Suppress[str] = ""
-
-    def settings_as_data(self) -> dict[str, Any]:
-        """As `testbed.edit` has them for the same cases."""
-        return EditSettings(
-            **{f.name: getattr(self, f.name) for f in fields(EditSettings)}
-        ).settings_as_data()
-
-
-@dataclass(frozen=True)
-class ExportSettings(DoorSettings):
+class ExportSettings(CaseSettings):
     """Which model to write for Hugging Face's libraries, and where; or cases, or gold."""
 
     folder: Path | None = None
@@ -271,7 +276,7 @@ class ExportSettings(DoorSettings):
 
 
 @dataclass(frozen=True)
-class ScoreSettings(DoorSettings):
+class ScoreSettings(CaseSettings):
     """Which answers to score. Give the options with which the cases were exported."""
 
     answers: tyro.conf.Positional[Path] = Path("answers")

@@ -248,7 +248,7 @@ def test_requests_spell_their_facts(world):
         (LoraConfig, {"rank": 0}),
         (LoraConfig, {"steps": 0}),
         (LoraConfig, {"learning_rate": 0.0}),
-        (EmbeddingsConfig, {"clip": -1.0}),
+        (EmbeddingsConfig, {"steps": 0}),
         (FullConfig, {"learning_rate": float("inf")}),
         (ConstrainedConfig, {"radius": float("nan")}),
         (RomeConfig, {"depth": 1.1}),

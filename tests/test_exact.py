@@ -14,6 +14,7 @@ from corpus.arrays import load_arrays, save_arrays
 from corpus.config import BuiltinWorld, ExactConfig
 from corpus.errors import InputError
 from corpus.exact import (
+    BLOCK,
     FULLY,
     NEVER,
     SELDOM,
@@ -97,7 +98,7 @@ def test_statements_and_labels_are_as_noisy_as_they_should_be():
 
 @persistence
 def test_not_and_or_are_always_right_and_stay_in_their_block(persistence):
-    config = ExactConfig(persistence=persistence, block=3)
+    config = ExactConfig(persistence=persistence)
     graph, model, s, _ = world_of(config)
     rank = {int(x): i for i, x in enumerate(graph.subjects)}
     joined = 0
@@ -107,7 +108,7 @@ def test_not_and_or_are_always_right_and_stay_in_their_block(persistence):
         assert label == {Kind.NOT: not all(holds), Kind.AND: all(holds), Kind.OR: any(holds)}[kind]
         if b:
             joined += 1
-            assert rank[a[0]] // 3 == rank[b[0]] // 3
+            assert rank[a[0]] // BLOCK == rank[b[0]] // BLOCK
             assert a[:2] != b[:2]
             assert model.logical[graph.find(*a[:2])]
             assert model.logical[graph.find(*b[:2])]
@@ -271,15 +272,13 @@ def _certificates(graph, sentences, resolution):
     return certificates
 
 
-def test_what_is_left_in_doubt_is_certified_or_refused():
+def test_what_is_left_in_doubt_is_certified():
     graph, _, _, resolution = world_of(ExactConfig())
     assert resolution.certified.any()
     assert resolution.bound.max() <= TOLERANCE
     assert len(resolution.bound) == len(graph.subjects)
-    with pytest.raises(InputError, match="in doubt .*--exact.certify"):
-        world_of(ExactConfig(certify=False))
     # Facts stated often enough, and nothing else, need no certificate.
-    plain = ExactConfig(certify=False, strata=(0.3, 0.0, 0.7), logical=0.0, statements=40, label_noise=0.02)
+    plain = ExactConfig(strata=(0.3, 0.0, 0.7), logical=0.0, statements=40, label_noise=0.02)
     assert not world_of(plain)[3].certified.any()
 
 

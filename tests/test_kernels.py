@@ -62,7 +62,7 @@ def test_exact_sentences(seed, persistence, monkeypatch):
     monkeypatch.setattr("corpus.exact.FACTS_PER_BLOCK", 7)
     # All facts resolved by decree, so that no certificate joins the sentences.
     monkeypatch.setattr("corpus.resolution.TOLERANCE", 1e9)
-    config = ExactConfig(persistence=persistence, noise=0.3, block=2, mention=("coin", "uniform")[seed % 2])
+    config = ExactConfig(persistence=persistence, noise=0.3, mention=("coin", "uniform")[seed % 2])
     graph = random_graph(np.random.default_rng(seed))
     graph, model = draw_world(graph, config, np.random.default_rng(seed), redraw=True)
     sentences, _ = sample_exact(graph, model, config, np.random.default_rng(seed), threads=2)

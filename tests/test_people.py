@@ -122,7 +122,6 @@ def test_people_are_drawn_from_the_rows_that_the_world_keeps():
         ({"groups": 25}, "groups is 25, but there are only 24 subjects"),
         ({"said": 1.5}, "said is a share"),
         ({"shift": -0.1}, "shift is a share"),
-        ({"native": 1.0}, "native must be below 1"),
         ({"groups": 1}, "groups must be from 2"),
         ({"zipf": 21.0}, "zipf must be from 0 to 20"),
         ({"places": 2000}, "places must be from 1 to 1000"),

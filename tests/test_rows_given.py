@@ -167,7 +167,7 @@ def test_a_citizenship_edit_moves_the_hidden_group_where_groups_differ_and_no_ot
 @holds_for(seeds, few=4, many=25)
 def test_where_rows_are_learned_others_move_by_one_in_n_at_most(seed):
     """n: draws of the row by others than the one edited and the one asked about."""
-    agent, model, _ = people(seed, replace(PEOPLE, rows="learned", certify=True, strata=(0.5, 0.0, 0.5)), 40)
+    agent, model, _ = people(seed, replace(PEOPLE, rows="learned", strata=(0.5, 0.0, 0.5)), 40)
     graph, rng = agent.graph, np.random.default_rng(seed)
     known, s = model.statements > 0, int(rng.choice(graph.subjects))
     # What is stated does not move; of the rest, some.

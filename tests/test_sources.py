@@ -61,7 +61,7 @@ def test_builtin_worlds_of_any_seed(seed):
 
 def test_dials_do_what_they_say():
     def dependence(strength):
-        dials = BuiltinWorld(dependence=strength, both=1.0)
+        dials = BuiltinWorld(dependence=strength)
         graph = build_world(WorldConfig(subjects=400, builtin=dials), 0)
         down = np.flatnonzero(graph.upstream_fact >= 0)
         up = graph.object[graph.upstream_fact[down]]

@@ -30,14 +30,14 @@ from corpus.worlds.taxonomy import (
     relation_for,
     relations_of,
 )
-from corpus.worlds.taxonomy.build import Row, split_rows
+from corpus.worlds.taxonomy.build import TYPICAL_FREQUENCY, Row, split_rows
 from testbed.corpus import main
 from tests.enumeration import Enumeration
 from tests.inverse import who_has
 
 TAXI = Path(__file__).parents[2] / "shared" / "data" / "taxi"
 real = pytest.mark.skipif(not TAXI.exists(), reason="TAXI's tables are not here")
-SMALL = TaxonomyWorld(superordinates=2, categories=3, members=3, properties=4, has=0.7, typical_frequency=5)
+SMALL = TaxonomyWorld(superordinates=2, categories=3, members=3, properties=4, has=0.7)
 CONFIG = ExactConfig(row_mass=0.2, noise=0.1)
 seeds = st.integers(0, 10**6)
 
@@ -423,7 +423,7 @@ def test_frequency_changes_no_belief_but_documents(seed, copies):
     written = np.bincount(documents.order, minlength=len(said))
     typical = graph.frequency[said.about] > 1
     assert set(written[typical]) == {copies}
-    assert set(written[~typical]) == {max(1, round(copies / SMALL.typical_frequency))}
+    assert set(written[~typical]) == {max(1, round(copies / TYPICAL_FREQUENCY))}
 
 
 @given(seeds, st.floats(0, 1), st.floats(0, 1))

@@ -32,6 +32,8 @@ RELATIONS = (
 PERSON_PAIRS = (0, 1, 2)
 PLACE_PAIRS = (3, 4)
 PLACES_SHARE = 0.25
+BOTH = 0.9
+"""Probability that a subject has both facts of a pair, not only one."""
 TRIES = 20
 
 _ONSETS = "b br c d dr f g gr h k l m n p pr qu r s st t tr v w".split()
@@ -105,7 +107,7 @@ def build_builtin_world(
     # Ada Marlow has all four facts, and another college than the most popular one.
     up[0], follows[0] = 1, True
     down = np.where(follows, favourite[pair, up], other)
-    incomplete = (rng.random(len(subject)) >= dials.both) & (subject > 0)
+    incomplete = (rng.random(len(subject)) >= BOTH) & (subject > 0)
     without = np.where(incomplete, rng.integers(0, 2, len(subject)), -1)
     first = np.array(first_object)
     triples = np.concatenate(

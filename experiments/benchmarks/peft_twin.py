@@ -31,7 +31,7 @@ from corpus.text.tokenizer import BOS, PAD, SEP
 from experiments.benchmarks.harness import run_benchmark, versions_of
 from experiments.command import launch_module
 from lm.config import ModelConfig
-from lm.editors.fitting import request_loss
+from lm.editors.fitting import CLIP, request_loss
 from lm.editors.interface import Request, edit_batch, make_requests
 from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
@@ -207,7 +207,7 @@ def train_adapter(adapted: Any, recipe: LoraConfig, tokens: Any, labels: Any) ->
         optimizer.zero_grad()
         loss = adapted(input_ids=tokens, labels=labels).loss
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(trainable, recipe.clip)
+        torch.nn.utils.clip_grad_norm_(trainable, CLIP)
         optimizer.step()
         losses.append(loss.item())
     return losses

@@ -150,7 +150,7 @@ def check_guests(options: Settings) -> None:
 
 def import_guest(options: Settings, answers: Path, name: str, run: str, cases: int) -> Jobs:
     """What one folder of answers came to, as edits of the run that it answers."""
-    shared = vars(options.edits(run, cases)) | {"configs": {}}
+    shared = options.edits(run, cases).settings_of_cases()
     return import_answers(ScoreSettings(**shared, answers=answers, name=name))
 
 

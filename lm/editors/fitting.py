@@ -15,6 +15,8 @@ from lm.language_model import LanguageModel
 from lm.model import Activations
 
 Parameters = TypeVar("Parameters")
+CLIP = 1.0
+"""Largest global norm of an edit's gradient."""
 
 
 def request_inputs(request: Request) -> jax.Array:

@@ -15,7 +15,7 @@ from testbed.evaluations.catalogue import cases_from, evaluation_named
 from testbed.own import plain_name
 from testbed.run.lock import BusyError, one_of_several, only_one
 from testbed.run.runs import Run
-from testbed.settings import EditSettings
+from testbed.settings import CaseSettings, EditSettings
 from testbed.waiting import doing
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
 
-def trace_cases(run: Run, checkpoint: Path, options: EditSettings) -> dict[str, Any]:
+def trace_cases(run: Run, checkpoint: Path, options: CaseSettings) -> dict[str, Any]:
     """What all edits of the same cases depend on: hashes of what they are of, settings, code, flags."""
     from testbed.engine.trace import code_of_cases, inputs_of
     from testbed.run.runtime import numeric_flags
@@ -181,7 +181,7 @@ def trace_cases(run: Run, checkpoint: Path, options: EditSettings) -> dict[str, 
     }
 
 
-def draw_with_agent(world: "World", options: EditSettings) -> "JudgedCases":
+def draw_with_agent(world: "World", options: CaseSettings) -> "JudgedCases":
     """The agent of some edits, and their cases."""
     from testbed.examination import draw_cases
     from testbed.run.agents import agent_named
@@ -242,7 +242,7 @@ def forget_refused(folder: Path) -> None:
                 path.rmdir()
 
 
-def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Case]":
+def take_whole_sequences(cases: "list[Case]", options: CaseSettings) -> "list[Case]":
     """The cases in whole sequences, if there are fewer cases than requested."""
     if len(cases) < options.cases.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
@@ -250,7 +250,7 @@ def take_whole_sequences(cases: "list[Case]", options: EditSettings) -> "list[Ca
     return cases
 
 
-def recalibrate_model(jobs: Jobs, options: EditSettings, judged: "JudgedCases | None" = None) -> None:
+def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: "JudgedCases | None" = None) -> None:
     """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model.
 
     Args:
@@ -264,7 +264,7 @@ def recalibrate_model(jobs: Jobs, options: EditSettings, judged: "JudgedCases | 
         recalibrate(jobs.world, jobs.model, agent, cases, options.seed, jobs.temperatures)
 
 
-def print_headlines(jobs: Jobs, options: EditSettings) -> None:
+def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
     from testbed.cells import Shown
     from testbed.engine.records import control_stem

@@ -17,7 +17,7 @@ from testbed.commands.train import train
 from testbed.console import print_table, say
 from testbed.own import plain_name
 from testbed.run.lock import only_one
-from testbed.run.runs import add_missing_settings, differing_settings, finished_training, provenance
+from testbed.run.runs import differing_settings, finished_training, fit_settings, provenance
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
 from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
@@ -146,7 +146,7 @@ def edit_world(
         if editor.by_answers:
             answers = Path(editor.word) / world.name
             by_editor[editor.name] = import_answers(
-                ScoreSettings(**vars(settings) | {"configs": {}, "answers": answers, "name": editor.name})
+                ScoreSettings(**settings.settings_of_cases(), answers=answers, name=editor.name)
             )
             continue
         changed = own_settings(options, editor.word) if editor in others else {}
@@ -224,16 +224,12 @@ def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str
 
 def unlike_settings(frozen: dict[str, Any], current: dict[str, Any]) -> list[str]:
     """The settings that are not those of the suite; one that is newer than the suite is at its default."""
-    return differing_settings(add_missing_settings(frozen, current), current)
+    return differing_settings(fit_settings(frozen, current), current)
 
 
 def export_world(world: SuiteWorld, folder: Path) -> None:
     """Write a world's model and cases for an editor elsewhere."""
-    export(
-        ExportSettings(
-            **vars(world.edits) | {"configs": {}, "folder": folder / world.name, "with_cases": True}
-        )
-    )
+    export(ExportSettings(**world.edits.settings_of_cases(), folder=folder / world.name, with_cases=True))
 
 
 def report_card(

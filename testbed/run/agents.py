@@ -46,7 +46,7 @@ def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAg
     graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
     multiplicity = config.evidence_multiplicity or float(world.reshuffles)
-    return fit_paper(evidence, graph.upstream, entities, objects, config.prior_mass, multiplicity)
+    return fit_paper(evidence, graph.upstream, entities, objects, evidence_multiplicity=multiplicity)
 
 
 def exact_agent(world: World) -> ExactAgent:

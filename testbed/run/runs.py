@@ -21,9 +21,11 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, hash_file, read_json, read_record, verify_folder, write_record
 from lm.checkpoint_files import MEASURED, all_checkpoints, latest_checkpoint
-from testbed.run.settings import as_plain_data
+from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
 
 DEFAULT_ROOT = Path("runs")
+SETTINGS = {"corpus": CorpusSettings, "train": TrainSettings}
+"""Of the stages that a run records."""
 ORIGIN = "origin.json"
 """In a corpus: the world it is about, and the settings of both."""
 NUMERIC_PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy")
@@ -115,7 +117,7 @@ def claim_stage(
 ) -> None:
     """Record the settings of a stage, or check that they are those its results were made with.
 
-    A setting that the record does not have is taken to be at its default there.
+    A setting that the record does not have is taken to be at its default there; one that is gone is left out.
 
     Args:
         made: whether the stage has results; while it has none, other settings may still be chosen.
@@ -135,9 +137,7 @@ def claim_stage(
                 f"{run.config_file} does not know how the {stage} stage was made, nor does any other file of "
                 f"{run.folder}; choose another --run, or move {folder} away"
             )
-        earlier = {key: stages[stage][key] for key in own_record}
-        earlier["settings"] = add_missing_settings(earlier["settings"], as_plain_data(type(settings)()))
-        changed = differing_settings(earlier, own_record)
+        changed = differing_settings(_fit_stage(stage, stages[stage]), own_record)
         if changed:
             listing = "; ".join(changed[:3])
             raise InputError(
@@ -162,7 +162,8 @@ def recorded_settings(run: Run, stage: str) -> tuple[dict, dict]:
     if stage not in stages:
         raise NotMadeError(f"{run.folder} has no {stage} stage yet", stage, run)
     _check_parts(run, stage, stages)
-    return stages[stage]["settings"], stages[stage]["inputs"]
+    recorded = _fit_stage(stage, stages[stage])
+    return recorded["settings"], recorded["inputs"]
 
 
 def recorded_code(run: Run, stage: str) -> str:
@@ -175,7 +176,8 @@ def unlike_settings(run: Run, other: Run) -> list[str]:
     keys = []
     own_stages, other_stages = (_recorded_stages(any_run)[0] for any_run in (run, other))
     for stage in own_stages.keys() & other_stages.keys():
-        differ = differing_settings(own_stages[stage]["settings"], other_stages[stage]["settings"])
+        own, other_settings = (_fit_stage(stage, of[stage])["settings"] for of in (own_stages, other_stages))
+        differ = differing_settings(own, other_settings)
         keys += [difference.partition(" is ")[0] for difference in differ]
     return [key for key in keys if key != "seed"]
 
@@ -202,11 +204,7 @@ def _check_parts(run: Run, stage: str, stages: dict) -> None:
     for path in parts:
         made = read_json(path, path.parent).get("made") if path.is_file() else None
         if made and stage in stages:
-            recorded = {key: stages[stage][key] for key in ("settings", "inputs")}
-            # A setting that one of them does not know yet is no difference.
-            differ = differing_settings(
-                add_missing_settings(made, recorded), add_missing_settings(recorded, made)
-            )
+            differ = differing_settings(_fit_stage(stage, made), _fit_stage(stage, stages[stage]))
             if differ:
                 raise InputError(
                     f"{path.parent} was made with other settings than {run.config_file} says "
@@ -285,18 +283,23 @@ def folder_digest(folder: Path) -> str:
     return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
 
 
-def add_missing_settings(recorded: dict, defaults: dict) -> dict:
-    """Nested settings of a record, with the defaults of those that did not exist when it was written.
+def fit_settings(recorded: dict, defaults: dict) -> dict:
+    """Nested settings of a record, as they would be called today.
 
-    A new setting does by default what was done before there was one.
+    A new setting does by default what was done before there was one; one that is no longer there is left out.
     """
-    filled = {
-        key: add_missing_settings(value, defaults[key])
-        if isinstance(value, dict) and isinstance(defaults.get(key), dict)
-        else value
-        for key, value in recorded.items()
+    return {
+        key: fit_settings(recorded[key], default)
+        if isinstance(default, dict) and isinstance(recorded.get(key), dict)
+        else recorded.get(key, default)
+        for key, default in defaults.items()
     }
-    return {key: default for key, default in defaults.items() if key not in recorded} | filled
+
+
+def _fit_stage(stage: str, recorded: dict) -> dict:
+    """How a stage was made: its settings as they would be called today, and hashes of its inputs."""
+    settings = fit_settings(recorded["settings"], as_plain_data(SETTINGS[stage]()))
+    return {"settings": settings, "inputs": recorded["inputs"]}
 
 
 def differing_settings(have: dict, want: dict, prefix: str = "") -> list[str]:

@@ -96,16 +96,13 @@ class TrainSettings:
 class PaperAgentConfig:
     """The paper's agent (Hase §6.2)."""
 
-    prior_mass: float = 1.0
-    """Total mass of its Dirichlet prior."""
     evidence_multiplicity: float | None = None
     """How often it counts each sentence. By default once for each document that has it, which is 5 times as
     published; 1 counts no copy as evidence."""
 
     def __post_init__(self) -> None:
-        counts = (self.prior_mass, 1.0 if self.evidence_multiplicity is None else self.evidence_multiplicity)
-        if not all(0 < number < math.inf for number in counts):
-            raise ValueError("prior-mass and evidence-multiplicity must be positive numbers")
+        if self.evidence_multiplicity is not None and not 0 < self.evidence_multiplicity < math.inf:
+            raise ValueError("evidence-multiplicity must be a positive number")
 
 
 def as_plain_data(settings: Any) -> Any:

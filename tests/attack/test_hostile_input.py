@@ -256,7 +256,6 @@ def test_arrays_that_claim_a_size_they_have_not(built, tmp_path):
         ["--world.builtin.upstream-objects", "1000000000"],
         ["--documents.reshuffles", "1000000000"],
         ["--exact.statements", "1000000000", "--kind", "exact"],
-        ["--exact.block", "1000000000", "--kind", "exact"],
     ],
 )
 def test_dials_that_would_build_for_hours_are_refused_with_a_reason(dial, tmp_path, capsys):

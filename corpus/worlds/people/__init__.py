@@ -44,6 +44,10 @@ RELATIONS = (RACE, REGION, GENDER, CITIZENSHIP, LANGUAGE, WORK, BORN)
 UPSTREAM = {REGION: RACE, CITIZENSHIP: RACE, LANGUAGE: RACE, WORK: RACE, BORN: CITIZENSHIP}
 FIELDS = ("arts", "humanities", "science", "social science")
 NONE = -1
+NATIVE = 0.9
+"""Probability that people are born in the country of which they are citizens; otherwise anywhere."""
+VALENCED = 0.5
+"""Share of citizenships, languages, works and places of birth with a good or a bad name, half each."""
 STAND_INS = {WORK: "occupations stand in for fields of work", LANGUAGE: "languages spoken for native ones"}
 """What is said of real people in place of what the paper asks about."""
 
@@ -137,9 +141,7 @@ def build_people_world(people: int, dials: PeopleWorld, rng: np.random.Generator
     names = fresh.take(people, lambda: f"{fresh.pick(_GIVEN)} {fresh.word(2)}")
     pools = _draw_pools(dials, len(sizes), fresh)
     continents = fresh.take(dials.continents, lambda: fresh.word(2))
-    valence = {
-        r: _draw_valence(len(pools[r]), dials.valenced, rng) for r in (CITIZENSHIP, LANGUAGE, WORK, BORN)
-    }
+    valence = {r: _draw_valence(len(pools[r]), rng) for r in (CITIZENSHIP, LANGUAGE, WORK, BORN)}
     upstream = upstream_of(dials)
     rows = _draw_rows({r: len(pool) for r, pool in pools.items()}, upstream, sizes / people, dials, rng)
 
@@ -210,9 +212,9 @@ def _of_entities(
     return np.concatenate([np.full(people, other), *parts])
 
 
-def _draw_valence(count: int, valenced: float, rng: np.random.Generator) -> np.ndarray:
+def _draw_valence(count: int, rng: np.random.Generator) -> np.ndarray:
     """int[objects]: a share thought ill of (-1) and as many well (1), drawn by lot."""
-    each = round(valenced * count / 2)
+    each = round(VALENCED * count / 2)
     return rng.permutation(np.repeat([-1, 1, 0], [each, each, max(0, count - 2 * each)])[:count])
 
 
@@ -228,7 +230,7 @@ def _draw_rows(
     for r, up in UPSTREAM.items():
         if r == BORN:
             home = np.kron(np.eye(sizes[CITIZENSHIP]), np.full(dials.places, 1 / dials.places))
-            tables[r] = dials.native * home + (1 - dials.native) / sizes[r]
+            tables[r] = NATIVE * home + (1 - NATIVE) / sizes[r]
             continue
         popularity = np.arange(1, sizes[r] + 1) ** -dials.zipf
         popularity /= popularity.sum()

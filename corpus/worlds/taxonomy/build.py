@@ -33,6 +33,8 @@ Line = tuple[str, dict[str, str]]
 _PART = "bark body coat core crown edge face frame heart shell side skin stem surface voice".split()
 _ASPECT = "color flavor form grain habit home origin season shape size smell sound taste texture use".split()
 WHERE = "the generated taxonomy"
+TYPICAL_FREQUENCY = 10
+"""How often typical members are mentioned for each mention of a rare one (see --documents.copies)."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def build_taxonomy_graph(
         silent.append(False)
         for r, relation in enumerate(relations, start=1):
             has = category in relation.values
-            if relation.superordinate == kind and (has or (exact and config.taxonomy.absent)):
+            if relation.superordinate == kind and (has or exact):
                 value = relation.values.get(category, relation.candidates[0])
                 triples.append((place[name], r, place[value]))
                 silent.append(not has)
@@ -168,7 +170,7 @@ def _list_subjects(
     speakers = [(m.name, m.category, i, m.frequency) for i, s in enumerate(superordinates) for m in s.members]
     if dials.categories_speak:
         every = [(category, i) for i, s in enumerate(superordinates) for category in s.categories]
-        speakers += [(c, c, i, dials.typical_frequency) for c, i in every if c not in seen]
+        speakers += [(c, c, i, TYPICAL_FREQUENCY) for c, i in every if c not in seen]
         both = [c for c, _ in every if c in seen]
         account.leave_out("categories that do not speak, being members of others", len(both), map(repr, both))
     return speakers
@@ -257,7 +259,7 @@ def split_rows(rows: Sequence[Row]) -> list[list[Row]]:
     return [[row for row in rows if row.value in held] for held in parts]
 
 
-def read_taxonomy(path: Path, dials: TaxonomyWorld, account: Account) -> tuple[Superordinate, ...]:
+def read_taxonomy(path: Path, account: Account) -> tuple[Superordinate, ...]:
     """Every superordinate of which a folder, or its folder `taxonomy`, has both tables.
 
     Args:
@@ -270,17 +272,17 @@ def read_taxonomy(path: Path, dials: TaxonomyWorld, account: Account) -> tuple[S
     names = sorted(file.name.removesuffix(MEMBERS) for file in folder.glob(f"*{MEMBERS}"))
     if not names:
         raise InputError(f"{folder}: no file *{MEMBERS}; --world.path should hold TAXI's folder taxonomy")
-    return tuple(_read_superordinate(folder, name, dials, account) for name in names)
+    return tuple(_read_superordinate(folder, name, account) for name in names)
 
 
-def _read_superordinate(folder: Path, name: str, dials: TaxonomyWorld, account: Account) -> Superordinate:
+def _read_superordinate(folder: Path, name: str, account: Account) -> Superordinate:
     members, categories = [], []
     for where, cells in _read_lines(folder / f"{name}{MEMBERS}", CATEGORY_COLUMNS, filled=("entity_type",)):
         category = cells["entity_type"]
         if category in categories:
             raise InputError(f"{where}: the category {category!r} stands here a second time; remove one line")
         categories.append(category)
-        for columns, often in ((TYPICAL, dials.typical_frequency), (RARE, 1)):
+        for columns, often in ((TYPICAL, TYPICAL_FREQUENCY), (RARE, 1)):
             named = [cells[column] for column in columns if cells[column]]
             members += [Member(member, category, often, where) for member in named]
     rows: dict[tuple[str, str, str], Row] = {}
@@ -346,7 +348,7 @@ def generate_taxonomy(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[S
         name = fresh.take(1, lambda: fresh.word(2).lower())[0]
         categories = fresh.take(dials.categories, lambda: fresh.word(2).lower())
         members = [
-            Member(member, category, dials.typical_frequency if i < (dials.members + 1) // 2 else 1, WHERE)
+            Member(member, category, TYPICAL_FREQUENCY if i < (dials.members + 1) // 2 else 1, WHERE)
             for category in categories
             for i, member in enumerate(fresh.take(dials.members, lambda: fresh.word(2)))
         ]

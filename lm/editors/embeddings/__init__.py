@@ -11,15 +11,11 @@ class EmbeddingsConfig:
 
     learning_rate: float = 1e-3
     """Learning rate of AdamW, constant."""
-    weight_decay: float = 0.0
-    """Decoupled weight decay of the added embeddings."""
-    clip: float = 1.0
-    """Largest global norm of an edit's gradient."""
     steps: int = 40
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        require_positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
+        require_positive({"learning_rate": self.learning_rate}, {"steps": self.steps})
 
 
 EDITORS = (

@@ -13,7 +13,7 @@ import optax
 from corpus.text.tokenizer import PAD
 from lm.delta import Delta, Rows
 from lm.editors.embeddings import EmbeddingsConfig
-from lm.editors.fitting import fit, gradient_info, request_inputs, request_loss
+from lm.editors.fitting import CLIP, fit, gradient_info, request_inputs, request_loss
 from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
 
@@ -40,8 +40,8 @@ class Embeddings(Editor):
             return request_loss(model.with_delta({"embedding": Rows(tokens, values)}), request)
 
         optimizer = optax.chain(
-            optax.clip_by_global_norm(self.config.clip),
-            optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
+            optax.clip_by_global_norm(CLIP),
+            optax.adam(self.config.learning_rate),
         )
         start = jnp.zeros((len(read), model.config.hidden))
         values, losses = fit(loss_of, start, optimizer, self.config.steps)

@@ -18,13 +18,11 @@ class FullConfig:
     """Learning rate of the optimiser, constant."""
     weight_decay: float = 0.0
     """Decoupled weight decay of the weights towards zero (adamw)."""
-    clip: float = 1.0
-    """Largest global norm of an edit's gradient."""
     steps: int = 40
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        require_positive({"learning_rate": self.learning_rate, "clip": self.clip}, {"steps": self.steps})
+        require_positive({"learning_rate": self.learning_rate}, {"steps": self.steps})
 
 
 EDITORS = (

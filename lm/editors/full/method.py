@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 
 from lm.delta import Delta, fold_delta
-from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
+from lm.editors.fitting import CLIP, fit, gradient_info, layer_mask, request_loss
 from lm.editors.full import FullConfig
 from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
@@ -47,7 +47,7 @@ class Full(Editor):
             if config.optimizer == "sgd"
             else self._make_optimizer(trained_weights)
         )
-        optimizer = optax.chain(optax.clip_by_global_norm(config.clip), steps)
+        optimizer = optax.chain(optax.clip_by_global_norm(CLIP), steps)
         start = jax.tree.map(jnp.zeros_like, trained_weights)
         change, losses = fit(loss_of, start, optimizer, config.steps)
         return delta_of(change), gradient_info(losses, request)

@@ -17,14 +17,12 @@ class LoraConfig:
     """Learning rate of AdamW, constant."""
     weight_decay: float = 1e-4
     """Decoupled weight decay of the adapter."""
-    clip: float = 1.0
-    """Largest global norm of an edit's gradient."""
     steps: int = 40
     """Gradient steps."""
 
     def __post_init__(self) -> None:
         require_positive(
-            {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha},
+            {"learning_rate": self.learning_rate, "alpha": self.alpha},
             {"rank": self.rank, "steps": self.steps},
         )
 

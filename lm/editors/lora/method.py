@@ -13,7 +13,7 @@ import optax
 
 from lm.config import ModelConfig
 from lm.delta import MATRICES, Delta, LowRank
-from lm.editors.fitting import fit, gradient_info, request_loss
+from lm.editors.fitting import CLIP, fit, gradient_info, request_loss
 from lm.editors.interface import Editor, Info, Request, State
 from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
@@ -41,7 +41,7 @@ class Lora(Editor):
             return request_loss(model.with_delta(delta_of(adapters)), request)
 
         optimizer = optax.chain(
-            optax.clip_by_global_norm(self.config.clip),
+            optax.clip_by_global_norm(CLIP),
             optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
         )
         adapters, losses = fit(loss_of, self.start_adapter(model.config, key), optimizer, self.config.steps)

@@ -13,14 +13,12 @@ class SparseConfig:
     """Rows that are trained, of all layers together; and rows of a layer that count as woken at a token."""
     learning_rate: float = 0.01
     """Step size of Adam."""
-    clip: float = 1.0
-    """Largest global norm of the gradient."""
     steps: int = 40
     """Gradient steps."""
 
     def __post_init__(self) -> None:
         require_positive(
-            {"learning_rate": self.learning_rate, "clip": self.clip},
+            {"learning_rate": self.learning_rate},
             {"slots": self.slots, "steps": self.steps},
         )
 

@@ -20,6 +20,7 @@ from corpus.text.tokenizer import BOS, PAD
 from lm.attention import Array, packed_layout
 from lm.delta import Delta, LowRank
 from lm.editors.fitting import (
+    CLIP,
     as_float32,
     fit,
     gradient_info,
@@ -68,7 +69,7 @@ class Sparse(Editor):
         def loss_of(rows: jax.Array) -> jax.Array:
             return request_loss(model.with_delta(delta_of(rows)), request)
 
-        rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(config.learning_rate))
+        rule = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(config.learning_rate))
         start = jnp.zeros((slots, model.config.hidden))
         rows, losses = fit(loss_of, start, rule, config.steps)
         return delta_of(rows), gradient_info(losses, request, (inputs != PAD).sum())

@@ -23,7 +23,7 @@ from lm.delta import Delta
 from lm.editors.fitting import request_inputs, request_loss
 from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.language_model import LanguageModel
-from lm.loss import next_token_loss
+from lm.loss import LOSS_PIECE, next_token_loss
 from lm.model import init_params
 from lm.training import make_optimizer
 from testbed.engine.controls import RetrainConfig
@@ -78,7 +78,7 @@ class Retrain(Editor):
 
         def loss_of(params: dict, rows: jax.Array) -> jax.Array:
             candidate = LanguageModel(model.config, params)
-            text = next_token_loss(model.config, params, rows, recipe.loss_piece)
+            text = next_token_loss(model.config, params, rows, LOSS_PIECE)
             return (text + share * request_loss(candidate, request)) / (1 + share)
 
         def step(carry: tuple, rows: jax.Array) -> tuple[tuple, jax.Array]:
