@@ -12,8 +12,7 @@ from pathlib import Path
 
 from testbed.console import BAD_INPUT, print_table, run_command
 from testbed.launch import launch_command
-from testbed.open_run import describe_run
-from testbed.run.runs import Run
+from testbed.run.runs import Run, describe_run
 
 COMMANDS = (
     "demo",

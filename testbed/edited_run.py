@@ -6,22 +6,19 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes.interface import Agent
+from bayes.request import EditRequest
+from lm.delta import Delta
+from lm.language_model import LanguageModel
 from testbed.engine.methods import Method
+from testbed.engine.witness import Answerer
 from testbed.grid import Grid
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
 from testbed.run.settings import Learned, RequestName
 from testbed.run_parts import RunParts, show_answers
-
-if TYPE_CHECKING:
-    from bayes.interface import Agent
-    from bayes.request import EditRequest
-    from lm.delta import Delta
-    from lm.language_model import LanguageModel
-    from testbed.engine.witness import Answerer
 
 
 class EditedRun:
@@ -42,7 +39,7 @@ class EditedRun:
         editor: str,
         method: Method,
         text: str,
-        said: "EditRequest",
+        said: EditRequest,
         credence: float,
         request: RequestName,
         seed: int,
@@ -64,17 +61,17 @@ class EditedRun:
         return [(s, r), *((s, int(graph.relation[fact])) for fact in dependents)]
 
     @property
-    def model(self) -> "LanguageModel":
+    def model(self) -> LanguageModel:
         """The edited model."""
         return self.original.model.with_delta(self.delta)
 
     @property
-    def agent(self) -> "Agent":
+    def agent(self) -> Agent:
         """The agent after the request."""
         return self.original.agent.with_edit(self._request)
 
     @cached_property
-    def columns(self) -> "dict[str, Answerer]":
+    def columns(self) -> dict[str, Answerer]:
         """Who is asked."""
         answers = self.original.answers
         return {

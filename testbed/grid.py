@@ -4,14 +4,15 @@ import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+import pyarrow
+import pyarrow as pa
+from rich.console import Console
 
 from testbed.cells import as_json, cell_text
 from testbed.console import draw_table, print_table
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
 
 WIDTH = 110
 """Columns of text."""
@@ -36,22 +37,18 @@ class Grid:
         """Print it as commands do."""
         print_table(self.title, self.header, self.rows, self.numbers)
 
-    def to_arrow(self) -> "pyarrow.Table":
+    def to_arrow(self) -> pyarrow.Table:
         """The values: a column for each, and further ones for what a cell says besides its value."""
-        import pyarrow as pa
-
         names = [name or "name" for name in self.header]
         rows = [_flatten_row(dict(zip(names, as_json(row), strict=True))) for row in self.rows]
         columns = dict.fromkeys(key for row in rows for key in row)
         return pa.table({key: [row.get(key) for row in rows] for key in columns})
 
-    def to_pandas(self) -> "pandas.DataFrame":
+    def to_pandas(self) -> pandas.DataFrame:
         """As `to_arrow`, for pandas; needs it."""
         return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
-        from rich.console import Console
-
         text = io.StringIO()
         # In a notebook rich would show the table by itself, beside what is returned here.
         options: Any = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}

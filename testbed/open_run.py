@@ -8,34 +8,39 @@
     edited.ask("Ada Marlow occupation")
     run.cases("hase"), run.scores(), run.results("lora-down").to_pandas(), run.examine(my_editor)
 
-Importing this loads no NumPy and no JAX; world, model and agent are loaded when they are first needed.
+World, model and agent are loaded when they are first needed.
 """
 
 from dataclasses import replace
 from inspect import isfunction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import pyarrow
 
 from corpus.errors import InputError
-from corpus.files import CHECKSUMS
 from testbed.advice import preset_of_run
 from testbed.cells import Shown
+from testbed.edited_run import EditedRun
 from testbed.engine.catalogue import edits_torch_models, entry_named, whose_options
-from testbed.evaluations.catalogue import cases_from, evaluation_named, prefix_of
+from testbed.engine.methods import Method, the_request
+from testbed.engine.sayings import read_saying
+from testbed.engine.torch_editor import build_method
+from testbed.engine.trace import finished_edits, read_config, why_left_out
+from testbed.engine.tuning import method_named
+from testbed.evaluations.catalogue import cases_from, evaluation_named, prefix_of, recorded_evaluation_named
+from testbed.examination import CaseList, Examination, draw_cases, examine_editor, read_named_table
 from testbed.grid import Grid
 from testbed.presets import EDIT
-from testbed.run.runs import Run, finished_training, recorded_settings
+from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
+from testbed.scores.gather import gather_results
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.summary import score_editors
+from testbed.scores.tables import format_cell
 from testbed.settings import EditSettings
-
-if TYPE_CHECKING:
-    import pyarrow
-
-    from testbed.edited_run import EditedRun
-    from testbed.engine.methods import Method
-    from testbed.examination import CaseList, Examination
 
 
 class OpenRun(RunParts):
@@ -51,7 +56,7 @@ class OpenRun(RunParts):
         settings: EditSettings | None = None,
         learn: Learned = "doubt",
         **hyper_parameters: Any,
-    ) -> "EditedRun":
+    ) -> EditedRun:
         """Model and agent after one edit, as a view; this run stays as it is.
 
         Args:
@@ -67,16 +72,13 @@ class OpenRun(RunParts):
         Raises:
             InputError: an unknown name, or an editor that cannot do what is asked.
         """
-        from testbed.edited_run import EditedRun
-        from testbed.engine.sayings import read_saying
-
         said = read_saying(self.world, fact)
         name, method = self.method_of(editor, settings or self.settings, hyper_parameters)
         return EditedRun(self, name, method, fact, said, credence, request, seed, learn)
 
     def method_of(
         self, editor: Any, settings: EditSettings, changes: dict[str, Any] | None = None
-    ) -> "tuple[str, Method]":
+    ) -> tuple[str, Method]:
         """An editor's name, and the editor with what it is told.
 
         Args:
@@ -86,16 +88,11 @@ class OpenRun(RunParts):
         Raises:
             InputError: no such editor or hyper-parameter.
         """
-        from testbed.engine.methods import Method, the_request
-        from testbed.engine.tuning import method_named
-
         if not isinstance(editor, str):
             own = editor() if isinstance(editor, type) else editor
             kind = own if isfunction(own) else type(own)
             own = _with_changes(kind.__name__, own, changes)
             if edits_torch_models(kind):
-                from testbed.engine.torch_editor import build_method
-
                 return kind.__name__, build_method(own, settings, self.world)
             return kind.__name__, Method(own, the_request)
         entry = entry_named(editor)
@@ -112,7 +109,7 @@ class OpenRun(RunParts):
         credence: float | None = None,
         seed: int = 0,
         **options: Any,
-    ) -> "CaseList":
+    ) -> CaseList:
         """The cases of an evaluation, those that `testbed.edit` asks.
 
         Args:
@@ -123,8 +120,6 @@ class OpenRun(RunParts):
         Raises:
             InputError: no such evaluation or option, or a world with nothing to ask.
         """
-        from testbed.examination import CaseList, draw_cases
-
         settings = self._settings_of_cases(evaluation, count, credence, seed, options)
         cases = draw_cases(self.world, self.agent, settings)
         return CaseList(self.world, settings.evaluation, settings.chosen_evaluation, cases)
@@ -138,7 +133,7 @@ class OpenRun(RunParts):
         seed: int = 0,
         hyper_parameters: dict[str, Any] | None = None,
         **options: Any,
-    ) -> "Examination":
+    ) -> Examination:
         """Edit every case by an editor, and measure it; nothing is written into the run.
 
         Args:
@@ -149,8 +144,6 @@ class OpenRun(RunParts):
         Raises:
             InputError: what is asked for is not there, or an editor that leaves no numbers.
         """
-        from testbed.examination import examine_editor
-
         settings = self._settings_of_cases(evaluation, count, credence, seed, options)
         with TemporaryDirectory() as folder:
             name, method = self.method_of(editor, settings, hyper_parameters)
@@ -171,7 +164,7 @@ class OpenRun(RunParts):
         evaluations = base.evaluations | {prefix_of(name): chosen}
         return replace(base, evaluation=name, evaluations=evaluations, cases=cases, seed=seed)
 
-    def results(self, editor: str, table: str = "choices", evaluation: str = "") -> "pyarrow.Table":
+    def results(self, editor: str, table: str = "choices", evaluation: str = "") -> pyarrow.Table:
         """What an editor's edits came to, from disk, with names in place of numbers.
 
         Args:
@@ -181,15 +174,11 @@ class OpenRun(RunParts):
         Raises:
             InputError: no such edits by today's code of the run's model, or several.
         """
-        from testbed.examination import read_named_table
-
         name = evaluation or self.settings.evaluation
         return read_named_table(self.world, self._folder_of(editor, name), table)
 
     def _folder_of(self, editor: str, evaluation: str) -> Path:
         """The folder of an editor's edits that the same command would make today as well."""
-        from testbed.engine.trace import finished_edits, read_config, why_left_out
-
         finished = {path: read_config(path) for path in finished_edits(self.run, evaluation)}
         if not finished:
             raise InputError(
@@ -214,10 +203,6 @@ class OpenRun(RunParts):
         Raises:
             InputError: the run has no edits.
         """
-        from testbed.evaluations.catalogue import recorded_evaluation_named
-        from testbed.scores.gather import gather_results
-        from testbed.scores.summary import score_editors
-
         name = evaluation or self.settings.evaluation
         editors = score_editors(gather_results([self.run], recorded_evaluation_named(name)))
         return headline_grid(f"{name}, {self.run.name}", editors)
@@ -252,9 +237,6 @@ def open_run(
 
 def headline_grid(title: str, editors: Any) -> Grid:
     """The headlines of scored editors of one evaluation, a row each."""
-    from testbed.scores.metric import metrics_shown_in
-    from testbed.scores.tables import format_cell
-
     headlines = metrics_shown_in(editors[0].evaluation.metrics, "headline")
     rows = []
     for e in editors:
@@ -262,28 +244,6 @@ def headline_grid(title: str, editors: Any) -> Grid:
         cells = [Shown(format_cell(cell), cell) for cell in estimates]
         rows.append([e.name, len(e.edits.results), *cells])
     return Grid(title, ["editor", "edits", *headlines], rows)
-
-
-def describe_run(run: Run) -> tuple[str, str, str, str, str]:
-    """A run's name, and how far its corpus, model, edits and report are; a damaged file is said to be so."""
-    corpus = "written" if run.corpus.exists() else "unfinished"
-    try:
-        model = _describe_model(run)
-    except InputError:
-        model = "unreadable"
-    edit_counts: dict[str, int] = {}
-    for path in run.edits.glob(f"*/*/{CHECKSUMS}"):
-        edit_counts[path.parents[1].name] = edit_counts.get(path.parents[1].name, 0) + 1
-    edits = ", ".join(f"{name}: {count}" for name, count in sorted(edit_counts.items()))
-    page = run.report / "index.html"
-    return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
-
-
-def _describe_model(run: Run) -> str:
-    if run.finished_file.exists():
-        training = finished_training(run)
-        return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
-    return "unfinished" if run.checkpoints.exists() else "none"
 
 
 def _with_changes(name: str, settings: Any, changes: dict[str, Any] | None) -> Any:

@@ -1,22 +1,23 @@
-"""The parts of a run, each loaded when it is first needed; importing this loads no NumPy and no JAX."""
+"""The parts of a run, each loaded when it is first needed."""
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from bayes.interface import Agent
+from lm.language_model import LanguageModel
 from testbed.advice import preset_of_run
 from testbed.cells import Shown
+from testbed.engine.witness import Answerer, RunAnswers
 from testbed.grid import Grid
 from testbed.presets import EDIT
+from testbed.run.agents import agent_named, describe_standard
+from testbed.run.model import load_model
 from testbed.run.runs import Run
+from testbed.run.runtime import prepare_jax
 from testbed.run.settings import AgentName
+from testbed.run.world import World, load_world
 from testbed.settings import EditSettings
-
-if TYPE_CHECKING:
-    from bayes.interface import Agent
-    from lm.language_model import LanguageModel
-    from testbed.engine.witness import Answerer, RunAnswers
-    from testbed.run.world import World
 
 
 class RunParts:
@@ -34,40 +35,29 @@ class RunParts:
         self.run, self.agent_name, self.checkpoint = run, agent, checkpoint
 
     @cached_property
-    def world(self) -> "World":
+    def world(self) -> World:
         """Graph, truth, sentences and tokenizer."""
-        from testbed.run.world import load_world
-
         return load_world(self.run)
 
     @cached_property
-    def model(self) -> "LanguageModel":
+    def model(self) -> LanguageModel:
         """The trained model."""
-        from testbed.run.model import load_model
-        from testbed.run.runtime import prepare_jax
-
         prepare_jax()
         return load_model(self.run, self.world, self.checkpoint)[0]
 
     @cached_property
-    def agent(self) -> "Agent":
+    def agent(self) -> Agent:
         """The rational agent after reading the corpus."""
-        from testbed.run.agents import agent_named
-
         return agent_named(self.agent_name, self.world)
 
     @cached_property
-    def answers(self) -> "RunAnswers":
+    def answers(self) -> RunAnswers:
         """Model and agent, ready to be asked."""
-        from testbed.engine.witness import RunAnswers
-
         return RunAnswers(self.world, self.model, self.agent)
 
     @cached_property
     def standard(self) -> str:
         """Who the agent is, and how exact, in words."""
-        from testbed.run.agents import describe_standard
-
         return describe_standard(self.agent_name, self.agent.exactness._asdict())
 
     @cached_property
@@ -90,13 +80,13 @@ class RunParts:
         return show_answers(self.world, s, r, columns, top, f"the agent is {self.standard}")
 
     @cached_property
-    def model_answers(self) -> "Answerer":
+    def model_answers(self) -> Answerer:
         """The model's answers to any question."""
         return self.answers.model_answers(None)
 
 
 def show_answers(
-    world: "World", s: int, r: int, columns: "dict[str, Answerer]", top: int, note: str = ""
+    world: World, s: int, r: int, columns: dict[str, Answerer], top: int, note: str = ""
 ) -> Grid:
     """Who answers what, side by side, the most probable first."""
     names, relations = world.graph.entities, world.graph.relations

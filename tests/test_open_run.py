@@ -42,13 +42,11 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_opening_loads_nothing(finished):
-    program = f"""
+def test_importing_loads_nothing():
+    program = """
 import sys, testbed
 assert "tyro" not in sys.modules
-run = testbed.open({str(finished / "x")!r})
-repr(run)
-assert not {{"jax", "numpy", "pyarrow", "matplotlib"}} & sys.modules.keys()
+assert not {"jax", "numpy", "pyarrow", "matplotlib"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 

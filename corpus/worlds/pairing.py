@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
 
 from corpus.arrays import rank_values
 from corpus.config import MOST_PAIRED, WorldConfig
@@ -74,8 +75,6 @@ def upstream_of(pairs: Sequence[tuple[int, int]], relations: int) -> np.ndarray:
 
 def count_cooccurrence(triples: np.ndarray, relations: int) -> np.ndarray:
     """int64[relations, relations]: subjects that have both relations (the diagonal: that have it)."""
-    from scipy.sparse import csr_array
-
     row = rank_values(triples[:, 0])
     ones = np.ones(len(row), np.int32)
     has = csr_array((ones, (row, triples[:, 1])), shape=(row.max(initial=0) + 1, relations))

@@ -278,6 +278,28 @@ def read_metrics(run: Run) -> list[dict]:
         raise NotMadeError(f"{run.metrics} is not readable ({error})", "train", run) from None
 
 
+def describe_run(run: Run) -> tuple[str, str, str, str, str]:
+    """A run's name, and how far its corpus, model, edits and report are; a damaged file is said to be so."""
+    corpus = "written" if run.corpus.exists() else "unfinished"
+    try:
+        model = _describe_model(run)
+    except InputError:
+        model = "unreadable"
+    edit_counts: dict[str, int] = {}
+    for path in run.edits.glob(f"*/*/{CHECKSUMS}"):
+        edit_counts[path.parents[1].name] = edit_counts.get(path.parents[1].name, 0) + 1
+    edits = ", ".join(f"{name}: {count}" for name, count in sorted(edit_counts.items()))
+    page = run.report / "index.html"
+    return run.name, corpus, model, edits or "none", str(page) if page.exists() else "none"
+
+
+def _describe_model(run: Run) -> str:
+    if run.finished_file.exists():
+        training = finished_training(run)
+        return f"step {training['step']:,}, accuracy {training['accuracy']:.3f}"
+    return "unfinished" if run.checkpoints.exists() else "none"
+
+
 def folder_digest(folder: Path) -> str:
     """A short hash of everything in a staged folder, from its checksums."""
     return hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:12]
