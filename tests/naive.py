@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
+from corpus.exact import BLOCK
 from corpus.text.language import Kind
 
 
@@ -107,7 +108,7 @@ def mentions_truth(config, graph, fact):
 
 def exact_sentences(graph, model, config, streams, facts_per_block):
     """(kind, label, a, b) of a world of kind `exact`, fact by fact, before any certificate."""
-    block = {int(s): i // config.block for i, s in enumerate(graph.subjects)}
+    block = {int(s): i // BLOCK for i, s in enumerate(graph.subjects)}
     sentences = []
     for f in range(len(graph)):
         if f % facts_per_block == 0:

@@ -84,9 +84,9 @@ def test_a_generated_taxonomy_has_the_shape_asked_for(seed, superordinates, cate
     # Half of a category's members are typical, the odd one too.
     for category in np.unique(graph.object[graph.relation == root]):
         mine = graph.subject[(graph.relation == root) & (graph.object == category)]
-        assert sorted(graph.frequency[mine]) == [1] * (per_category // 2) + [5] * (
-            per_category - per_category // 2
-        )
+        rare = per_category // 2
+        often = [TYPICAL_FREQUENCY] * (per_category - rare)
+        assert sorted(graph.frequency[mine]) == [1] * rare + often
         assert set(graph.group[mine]) == {graph.group[category]}
     # What a member has, all members of its category have; relations are of one superordinate.
     category_of = dict(
