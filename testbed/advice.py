@@ -54,7 +54,7 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
     preset_evaluation = EDIT[preset].evaluations.get(prefix_of(chosen_names["evaluation"][0]))
     flags += _option_flags(
         evaluation,
-        as_plain_data(preset_evaluation) if preset_evaluation else {},
+        as_plain_data(preset_evaluation) if preset_evaluation else dict.fromkeys(evaluation),
         f"{prefix_of(chosen_names['evaluation'][0])}.",
     )
     flags += _option_flags(agent, as_plain_data(EDIT[preset].paper_agent), "paper-agent.") if agent else []
@@ -109,12 +109,13 @@ def _nearest_preset(settings: Mapping[str, Any], presets: Mapping[str, Any]) -> 
 
 
 def _option_flags(settings: Mapping[str, Any], default: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Options for the settings that are not as by default."""
+    """Options for the settings that are not as by default; what has no default is no option any more."""
     words: list[str] = []
-    for key, value in settings.items():
-        option, was = prefix + key.replace("_", "-"), default.get(key)
+    for key, was in default.items():
+        option, value = prefix + key.replace("_", "-"), settings.get(key, was)
         if isinstance(value, dict):
-            words += _option_flags(value, was if isinstance(was, dict) else {}, f"{option}.")
+            usual = was if isinstance(was, dict) else dict.fromkeys(value)
+            words += _option_flags(value, usual, f"{option}.")
         elif value != was and isinstance(value, bool):
             above, dot, last = option.rpartition(".")
             words.append(f"--{above}{dot}{'' if value else 'no-'}{last}")

@@ -6,29 +6,42 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bayes.interface import Agent
 from corpus.errors import InputError
 from corpus.files import verify_folder, write_json, write_json_once
+from lm.language_model import LanguageModel
+from testbed.cells import Shown
 from testbed.console import print_table, say, show_progress
+from testbed.engine.identity import method_identity
+from testbed.engine.methods import Method
+from testbed.engine.plan import PLAN
+from testbed.engine.records import Columns, control_stem, is_complete
+from testbed.engine.results import NoNumbersError, halves_of, read_results
+from testbed.engine.sweep import Bench, finish_sweep
+from testbed.engine.trace import CONFIG, code_of_cases, folder_of, inputs_of, read_config, read_notes
+from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
 from testbed.evaluations.catalogue import cases_from, evaluation_named
+from testbed.examination import draw_cases, recalibrate
 from testbed.own import plain_name
+from testbed.protocol import Case
+from testbed.run.agents import agent_named, describe_standard
 from testbed.run.lock import BusyError, one_of_several, only_one
+from testbed.run.model import load_model
 from testbed.run.runs import Run
+from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
+from testbed.run.world import World, load_world
+from testbed.scores.gather import FITTED_HALF, describe_circumstances, describe_missing_numbers
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.readers import columns_of
+from testbed.scores.recalibration import recalibrate_results, temperatures_file
+from testbed.scores.summary import control_reader, summarise_results, write_summary
+from testbed.scores.tables import format_cell
 from testbed.settings import CaseSettings, EditSettings
 from testbed.waiting import doing
 
-if TYPE_CHECKING:
-    from bayes.interface import Agent
-    from lm.language_model import LanguageModel
-    from testbed.engine.methods import Method
-    from testbed.engine.records import Columns
-    from testbed.protocol import Case
-    from testbed.run.world import World
-
-    JudgedCases = tuple[Agent, list[Case]]
-
-
+JudgedCases = tuple[Agent, list[Case]]
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -38,8 +51,6 @@ def edit(options: EditSettings) -> None:
     Raises:
         InputError: no trained model, an unknown editor or evaluation, a corrupted file.
     """
-    from testbed.engine.records import is_complete
-
     evaluation_named(options.evaluation)
     jobs = plan_jobs(options)
     if options.shard:
@@ -54,14 +65,12 @@ def edit(options: EditSettings) -> None:
         print_headlines(jobs, options)
 
 
-def make_missing_edits(jobs: "Jobs", options: EditSettings, judged: "JudgedCases | None" = None) -> None:
+def make_missing_edits(jobs: "Jobs", options: EditSettings, judged: JudgedCases | None = None) -> None:
     """Make the edits that are not there yet, and recalibrate the unedited model.
 
     Args:
         judged: agent and cases, where they were drawn already.
     """
-    from testbed.engine.records import is_complete
-
     pending = [job for job in jobs.jobs if not is_complete(job.folder)]
     if pending:
         judged = run_jobs(jobs, pending, options, judged)
@@ -70,9 +79,6 @@ def make_missing_edits(jobs: "Jobs", options: EditSettings, judged: "JudgedCases
 
 def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:
     """Say where edits were made, or begun, with other versions or on another device than here."""
-    from testbed.engine.trace import CONFIG, read_config
-    from testbed.scores.gather import describe_circumstances
-
     if (job.folder / CONFIG).exists():
         config = read_config(job.folder)
         then, now = (
@@ -84,10 +90,6 @@ def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:
 
 def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
     """A part of the edits, beside other processes; whoever ends last puts the parts together."""
-    from testbed.engine.records import is_complete
-    from testbed.engine.sweep import finish_sweep
-    from testbed.engine.trace import read_config
-
     with one_of_several(jobs.run, "edit", options.shard):
         pending = [job for job in jobs.jobs if not is_complete(job.folder)]
         for job in pending:
@@ -115,7 +117,7 @@ class Job(NamedTuple):
     """One editor's part: what it is (None: at work elsewhere), what its results depend on, where they go."""
 
     name: str
-    method: "Method | None"
+    method: Method | None
     trace: dict[str, Any]
     folder: Path
 
@@ -130,9 +132,9 @@ class Jobs(NamedTuple):
     """
 
     run: Run
-    world: "World"
-    model: "LanguageModel"
-    columns: "Columns"
+    world: World
+    model: LanguageModel
+    columns: Columns
     jobs: list[Job]
     origin: dict[str, Any]
     temperatures: Path
@@ -140,15 +142,6 @@ class Jobs(NamedTuple):
 
 def plan_jobs(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
-    from testbed.engine.identity import method_identity
-    from testbed.engine.trace import folder_of
-    from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
-    from testbed.run.model import load_model
-    from testbed.run.runtime import circumstances, prepare_jax
-    from testbed.run.world import load_world
-    from testbed.scores.readers import columns_of
-    from testbed.scores.recalibration import temperatures_file
-
     doing("loading world and model")
     run = Run(options.runs, options.run)
     world = load_world(run)
@@ -170,9 +163,6 @@ def plan_jobs(options: EditSettings) -> Jobs:
 
 def trace_cases(run: Run, checkpoint: Path, options: CaseSettings) -> dict[str, Any]:
     """What all edits of the same cases depend on: hashes of what they are of, settings, code, flags."""
-    from testbed.engine.trace import code_of_cases, inputs_of
-    from testbed.run.runtime import numeric_flags
-
     return {
         "inputs": inputs_of(run, checkpoint),
         "settings": options.settings_as_data(),
@@ -181,26 +171,21 @@ def trace_cases(run: Run, checkpoint: Path, options: CaseSettings) -> dict[str, 
     }
 
 
-def draw_with_agent(world: "World", options: CaseSettings) -> "JudgedCases":
+def draw_with_agent(world: World, options: CaseSettings) -> JudgedCases:
     """The agent of some edits, and their cases."""
-    from testbed.examination import draw_cases
-    from testbed.run.agents import agent_named
-
     doing("fitting the agent and drawing cases")
     agent = agent_named(options.agent, world, options.paper_agent)
     return agent, draw_cases(world, agent, options)
 
 
 def run_jobs(
-    jobs: Jobs, pending: Sequence[Job], options: EditSettings, judged: "JudgedCases | None" = None
-) -> "JudgedCases":
+    jobs: Jobs, pending: Sequence[Job], options: EditSettings, judged: JudgedCases | None = None
+) -> JudgedCases:
     """Draw the cases, and make the edits that are not there yet; returns the agent and all that was drawn.
 
     Args:
         judged: agent and cases, where they were drawn already.
     """
-    from testbed.engine.sweep import Bench
-
     agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
     bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
@@ -222,9 +207,6 @@ def run_jobs(
 
 def with_beginning(folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
     """What edits are made with; where something else began them, that too."""
-    from testbed.engine.trace import CONFIG, read_config
-    from testbed.scores.gather import describe_circumstances
-
     earlier = read_config(folder).get("made_with") if (folder / CONFIG).exists() else None
     before, now = (describe_circumstances({"made_with": one or {}}) for one in (earlier, made_with))
     return made_with if not earlier or before == now else made_with | {"begun": earlier.get("begun", earlier)}
@@ -232,9 +214,6 @@ def with_beginning(folder: Path, made_with: dict[str, Any]) -> dict[str, Any]:
 
 def forget_refused(folder: Path) -> None:
     """Remove what says how edits are made, where none was begun."""
-    from testbed.engine.plan import PLAN
-    from testbed.engine.trace import CONFIG
-
     if not (folder / PLAN).exists():
         (folder / CONFIG).unlink(missing_ok=True)
         with suppress(OSError):
@@ -242,7 +221,7 @@ def forget_refused(folder: Path) -> None:
                 path.rmdir()
 
 
-def take_whole_sequences(cases: "list[Case]", options: CaseSettings) -> "list[Case]":
+def take_whole_sequences(cases: list[Case], options: CaseSettings) -> list[Case]:
     """The cases in whole sequences, if there are fewer cases than requested."""
     if len(cases) < options.cases.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
@@ -250,14 +229,12 @@ def take_whole_sequences(cases: "list[Case]", options: CaseSettings) -> "list[Ca
     return cases
 
 
-def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: "JudgedCases | None" = None) -> None:
+def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: JudgedCases | None = None) -> None:
     """Fit the unedited model's temperatures on facts that no case asks, once for the cases of a model.
 
     Args:
         judged: agent and cases, where they were drawn already.
     """
-    from testbed.examination import recalibrate
-
     if not jobs.temperatures.exists():
         agent, cases = judged or draw_with_agent(jobs.world, options)
         doing("fitting temperatures of the unedited model")
@@ -266,17 +243,6 @@ def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: "JudgedCases | 
 
 def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
-    from testbed.cells import Shown
-    from testbed.engine.records import control_stem
-    from testbed.engine.results import NoNumbersError, halves_of, read_results
-    from testbed.engine.trace import read_config, read_notes
-    from testbed.run.agents import describe_standard
-    from testbed.scores.gather import FITTED_HALF, describe_missing_numbers
-    from testbed.scores.metric import metrics_shown_in
-    from testbed.scores.recalibration import recalibrate_results
-    from testbed.scores.summary import control_reader, summarise_results, write_summary
-    from testbed.scores.tables import format_cell
-
     evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
     headlines = metrics_shown_in(evaluation.metrics, "headline")
     for job in jobs.jobs:

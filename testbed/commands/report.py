@@ -4,21 +4,32 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from corpus.errors import InputError
+from testbed.advice import ask_options
 from testbed.console import say
-from testbed.evaluations.catalogue import evaluation_classes
+from testbed.engine.trace import finished_edits
+from testbed.evaluations.catalogue import evaluation_classes, recorded_evaluation_named
+from testbed.evaluations.interface import Evaluation
+from testbed.evaluations.views import view_of
 from testbed.open_run import headline_grid
+from testbed.own import plain_name
+from testbed.pages.chapter import Material, Picture
+from testbed.pages.charts import draw_training
+from testbed.pages.explorer.view import add_faults
+from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
+from testbed.pages.leaderboard import write_leaderboard
+from testbed.pages.page import EvaluationChapter, Page, write_page
 from testbed.run.lock import only_one
 from testbed.run.runs import Run, finished_training, folder_digest, read_metrics, unlike_settings
+from testbed.run.world import World, load_world
+from testbed.scores.comparison import compare_editors, reference_named
+from testbed.scores.frame import concat_frames, frame_of, frame_of_differences
+from testbed.scores.gather import gather_results
+from testbed.scores.summary import retention_curve, score_editors
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 from testbed.waiting import doing
-
-if TYPE_CHECKING:
-    from testbed.evaluations.interface import Evaluation
-    from testbed.pages.page import EvaluationChapter
-    from testbed.run.world import World
 
 
 def report(options: ReportSettings) -> None:
@@ -31,8 +42,6 @@ def report(options: ReportSettings) -> None:
         InputError: a run has no edits, a file of it is damaged, `against` names no editor, or the settings of
             corpus or training differ between runs.
     """
-    from testbed.run.world import load_world
-
     if options.leaderboard is not None:
         _write_leaderboard(options.leaderboard)
         return
@@ -50,11 +59,7 @@ def report(options: ReportSettings) -> None:
         _write_report(options, runs, world)
 
 
-def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World") -> None:
-    from testbed.pages.chapter import Picture
-    from testbed.pages.charts import draw_training
-    from testbed.pages.page import Page, write_page
-
+def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) -> None:
     names, folder = [run.name for run in runs], runs[0].report
     chapters = [
         _draw_chapter(name, runs, world, options.against) for name in _evaluations_shown(options, runs)
@@ -80,22 +85,14 @@ def _write_report(options: ReportSettings, runs: "Sequence[Run]", world: "World"
 
 
 def _write_leaderboard(folder: Path) -> None:
-    from testbed.pages.leaderboard import write_leaderboard
-
     page, left_out = write_leaderboard(folder)
     for line in left_out:
         say(line)
     say(f"leaderboard: {page.resolve()}")
 
 
-def _write_explorer(chapters: "Sequence[EvaluationChapter]", runs: "Sequence[Run]", world: "World") -> None:
+def _write_explorer(chapters: Sequence[EvaluationChapter], runs: Sequence[Run], world: World) -> None:
     """The page with a row for every edit, in the folder of the report; `world` is that of the first run."""
-    from testbed.advice import ask_options
-    from testbed.evaluations.views import view_of
-    from testbed.pages.explorer.view import add_faults
-    from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
-    from testbed.run.world import load_world
-
     explored = [
         ExploredEvaluation(
             part.key,
@@ -114,10 +111,8 @@ def _write_explorer(chapters: "Sequence[EvaluationChapter]", runs: "Sequence[Run
     write_explorer(explored, of_runs, ", ".join(run.name for run in runs), runs[0].report)
 
 
-def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
+def _describe_worlds(runs: Sequence[Run], world: World) -> str:
     """What the runs are about, in words: one world, or several that are pooled."""
-    from testbed.run.world import load_world
-
     sizes = {folder_digest(runs[0].world): f"{len(world.graph):,}"}
     for run in runs[1:]:
         if folder_digest(run.world) not in sizes:
@@ -134,7 +129,7 @@ def _describe_worlds(runs: "Sequence[Run]", world: "World") -> str:
     return f"{several}{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
 
 
-def _list_unlike_settings(runs: "Sequence[Run]") -> list[str]:
+def _list_unlike_settings(runs: Sequence[Run]) -> list[str]:
     """Settings of corpus and training in which any run differs from the first."""
     return sorted({key for run in runs[1:] for key in unlike_settings(runs[0], run)})
 
@@ -147,11 +142,8 @@ def _model_of(run: Run) -> str:
     return str(training["checkpoints"][str(training["step"])])
 
 
-def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[str]:
+def _evaluations_shown(options: ReportSettings, runs: Sequence[Run]) -> list[str]:
     """Those that were asked for, else the built-in ones that have results; others are named."""
-    from testbed.engine.trace import finished_edits
-    from testbed.own import plain_name
-
     if options.evaluation:
         return list(dict.fromkeys(options.evaluation))
     evaluations = [name for name in evaluation_classes() if all(finished_edits(run, name) for run in runs)]
@@ -162,18 +154,8 @@ def _evaluations_shown(options: ReportSettings, runs: "Sequence[Run]") -> list[s
     return evaluations
 
 
-def _draw_chapter(name: str, runs: "Sequence[Run]", world: "World", against: str) -> "EvaluationChapter":
+def _draw_chapter(name: str, runs: Sequence[Run], world: World, against: str) -> EvaluationChapter:
     """Everything about one evaluation; draws its pictures on the way."""
-    from testbed.evaluations.catalogue import recorded_evaluation_named
-    from testbed.evaluations.views import view_of
-    from testbed.own import plain_name
-    from testbed.pages.chapter import Material
-    from testbed.pages.page import EvaluationChapter
-    from testbed.scores.comparison import compare_editors, reference_named
-    from testbed.scores.frame import concat_frames, frame_of, frame_of_differences
-    from testbed.scores.gather import gather_results
-    from testbed.scores.summary import retention_curve, score_editors
-
     doing(f"reading and scoring edits, {name}")
     editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
     curves = {e.name: at for e in editors if (at := retention_curve(e))}

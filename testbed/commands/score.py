@@ -16,9 +16,18 @@ from testbed.commands.edit import (
 )
 from testbed.console import say
 from testbed.engine.catalogue import editor_entries
+from testbed.engine.door_scores import check_before, describe_strength, read_folder, write_results
+from testbed.engine.questions import Questions
+from testbed.engine.records import is_complete
+from testbed.engine.trace import folder_of
 from testbed.own import plain_name
 from testbed.run.lock import only_one
+from testbed.run.model import load_model
 from testbed.run.runs import Run, differing_settings
+from testbed.run.runtime import circumstances, prepare_jax
+from testbed.run.world import load_world
+from testbed.scores.readers import columns_of
+from testbed.scores.recalibration import temperatures_file
 from testbed.settings import ScoreSettings
 from testbed.waiting import doing
 
@@ -45,16 +54,6 @@ def import_answers(options: ScoreSettings) -> Jobs:
         InputError: answers to other cases, or incomplete ones; or the unedited model answered otherwise there
             than here.
     """
-    from testbed.engine.door_scores import check_before, describe_strength, read_folder, write_results
-    from testbed.engine.questions import Questions
-    from testbed.engine.records import is_complete
-    from testbed.engine.trace import folder_of
-    from testbed.run.model import load_model
-    from testbed.run.runtime import circumstances, prepare_jax
-    from testbed.run.world import load_world
-    from testbed.scores.readers import columns_of
-    from testbed.scores.recalibration import temperatures_file
-
     _check_name(options.name)
     about = read_json(options.answers / "about.json")
     run = Run(options.runs, options.run)
