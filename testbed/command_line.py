@@ -55,6 +55,12 @@ def preset_of(presets: Mapping[str, Any], args: Sequence[str], more: bool) -> tu
     return DEFAULT_PRESET, list(args)
 
 
+def takes_words(settings: Any) -> bool:
+    """Whether words that belong to no option may stand on a command line, such as names of editors."""
+    hints = get_type_hints(type(settings), include_extras=True)
+    return any(tyro.conf.Positional in getattr(hint, "__metadata__", ()) for hint in hints.values())
+
+
 def about_presets(prog: str, presets: Mapping[str, Any], preset: str) -> str:
     """How presets work, for --help."""
     names = ", ".join(f"{name} (the default)" if name == DEFAULT_PRESET else name for name in presets)

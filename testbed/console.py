@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from corpus.errors import InputError
 from corpus.memory import is_lack_of_memory
 from testbed.cells import as_json, cell_text, escape_controls
-from testbed.command_line import HELP, about_presets, parse_options, preset_of
+from testbed.command_line import HELP, about_presets, parse_options, preset_of, takes_words
 from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
 from testbed.evaluations.catalogue import own_evaluations
 from testbed.launch import INTERRUPTED, load_function
@@ -72,7 +72,7 @@ def run_command(
         prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
         default = None if isinstance(options, Mapping) else options()
         if isinstance(options, Mapping):
-            preset, args = preset_of(options, args, hasattr(options[DEFAULT_PRESET], "editors"))
+            preset, args = preset_of(options, args, takes_words(options[DEFAULT_PRESET]))
             description = f"{description}\n\n{about_presets(prog, options, preset)}"
             if hasattr(options[preset], "editors"):
                 description += f" Name an editor to see its own options: {prog} rome --help."
