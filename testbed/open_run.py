@@ -29,7 +29,12 @@ from testbed.engine.sayings import read_saying
 from testbed.engine.torch_editor import build_method
 from testbed.engine.trace import finished_edits, read_config, why_left_out
 from testbed.engine.tuning import method_named
-from testbed.evaluations.catalogue import cases_from, evaluation_named, prefix_of, recorded_evaluation_named
+from testbed.evaluations.catalogue import (
+    evaluation_named,
+    prefix_of,
+    recorded_evaluation_named,
+    version_of_cases,
+)
 from testbed.examination import CaseList, Examination, draw_cases, examine_editor, read_named_table
 from testbed.grid import Grid
 from testbed.presets import EDIT
@@ -186,14 +191,14 @@ class OpenRun(RunParts):
                 f"{editor} {self.run.options} --evaluation {evaluation} first"
             )
         candidates = [path for path, config in finished.items() if editor in (path.name, config["editor"])]
-        origin = cases_from(evaluation_named(evaluation))
-        current = [path for path in candidates if not why_left_out(self.run, finished[path], origin)]
+        version = version_of_cases(evaluation)
+        current = [path for path in candidates if not why_left_out(self.run, finished[path], version)]
         if len(current) == 1:
             return current[0]
         if current:
             raise InputError(f"{editor} has several; name one: {', '.join(path.name for path in current)}")
         if candidates:
-            raise InputError(f"{candidates[0]} {why_left_out(self.run, finished[candidates[0]], origin)}")
+            raise InputError(f"{candidates[0]} {why_left_out(self.run, finished[candidates[0]], version)}")
         names = ", ".join(sorted({config["editor"] for config in finished.values()}))
         raise InputError(f"{self.run.folder} has no edits by {editor}; there are those by {names}")
 

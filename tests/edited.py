@@ -9,8 +9,7 @@ from lm.editors.interface import Info
 from testbed.engine import records
 from testbed.engine.questions import ModelAnswers
 from testbed.engine.records import TABLES, Circumstances, Columns, control_stem, seal_results, write_rows
-from testbed.engine.trace import code_of_cases
-from testbed.evaluations.catalogue import cases_from
+from testbed.engine.versions import versions_of_cases
 from testbed.evaluations.hase import INDEPENDENT, REQUEST, Hase
 from testbed.run.agents import agent_named
 from testbed.run.object_names import ObjectNames
@@ -86,13 +85,12 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
             "checkpoint": f"of {run.name}",
         },
         "settings": EditSettings(seed=seed).settings_as_data() | changes,
-        "code": code_of_cases(cases_from(Hase)),
+        "versions": versions_of_cases(Hase.version, "paper"),
         "editor": editor,
         "method": {
-            "editor": "nowhere:Some",
+            "editor": editor,
             "settings": {"config": {"steps": steps, "rate": 0.1}},
-            "facts": "testbed.engine.methods:the_request",
-            "code": "0",
+            "version": 1,
         },
         "standard": {
             "agent": "paper",

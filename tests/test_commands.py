@@ -49,7 +49,9 @@ def test_a_run_holds_everything(finished):
     assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
     made = json.loads((edits_of(finished) / "config.json").read_text(encoding="utf-8"))
     assert set(made["inputs"]) == {"world", "corpus", "checkpoint"}
-    assert set(made["method"]) == {"editor", "settings", "facts", "code"}
+    assert set(made["method"]) == {"editor", "settings", "version"}
+    assert set(made["versions"]) == {"cases", "agent", "asking", "model"}
+    assert made["made_with"]["revision"]
     assert made["settings"]["cases"]["count"] == 11
     assert made["settings"]["evaluation"]["name"] == "hase"
     assert not list(run.rglob("*.partial"))

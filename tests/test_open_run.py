@@ -178,7 +178,7 @@ def test_stale_results_are_not_given(finished, tmp_path):
     runs = copied(finished, tmp_path)
     (path,) = (runs / "x" / "edits" / "hase").glob("*/config.json")
     config = json.loads(path.read_text(encoding="utf-8"))
-    config["code"]["asking"] = "another"
+    config["versions"]["asking"] = 0
     path.write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(InputError, match="edit again"):
         testbed.open(runs / "x").results("lora-down")

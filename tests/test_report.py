@@ -216,10 +216,11 @@ def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, t
     text = page.read_text(encoding="utf-8")
     assert text.count("Made with jax 9.1, on cpu.") == 3
     assert "different versions, devices or flags" not in text
-    changed(rome, made_with=made | {"jax": "9.2", "begun": made})
+    changed(rome, made_with=made | {"jax": "9.2", "begun": made, "revision": "v1-dirty"})
     assert report.main(at(tmp_path)) == 0
     text = page.read_text(encoding="utf-8")
-    assert "rome with jax 9.2, on cpu (begun with jax 9.1, on cpu)." in text
+    dirty = "files that differ from their revision (v1-dirty)"
+    assert f"rome with jax 9.2, on cpu, {dirty} (begun with jax 9.1, on cpu)." in text
     again = rome.with_name(f"{rome.name}0")
     shutil.copytree(rome, again)
     changed(again, flags={"x64": True})
@@ -234,7 +235,11 @@ def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, t
         ("cases", "the cases"),
         *(
             pytest.param(*part, marks=pytest.mark.slow, id=part[0])
-            for part in (("agents", "the agents"), ("asking", "how it is asked"), ("editor", "the editor"))
+            for part in (
+                ("agent", "the agent"),
+                ("asking", "how it is asked"),
+                ("editor", "the editor"),
+            )
         ),
     ],
 )
@@ -244,10 +249,9 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     (rome,) = edits_of(folder / "x", "rome*")
     config = json.loads((rome / "config.json").read_text(encoding="utf-8"))
     if part == "editor":
-        old = {"editor": "lm.editors.rome.method:Rome", "code": "of old"}
-        changed(rome, method=config["method"] | old)
+        changed(rome, method=config["method"] | {"version": "of old"})
     else:
-        changed(rome, code=config["code"] | {part: "of old"})
+        changed(rome, versions=config["versions"] | {part: "of old"})
     said = []
     gathered = gather_results([run], EDITS, report_left_out=said.append)
     assert {e.name for e in gathered} == {"lora-down", 'my_module.<b>&"_%$'}
@@ -258,9 +262,22 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     assert "is stale and left out" in capsys.readouterr().out.replace("\n", " ")
     assert "rome" not in (run.report / "summary.csv").read_text(encoding="utf-8")
     for other in edits_of(folder / "x"):
-        changed(other, code=config["code"] | {"cases": "of old"})
+        changed(other, versions=config["versions"] | {"cases": "of old"})
     with pytest.raises(InputError, match="no current edits yet for the evaluation hase"):
         gather_results([run], EDITS)
+
+
+def test_edits_from_before_there_were_versions_are_stale(runs, tmp_path):
+    folder = copied(runs, tmp_path)
+    (rome,) = edits_of(folder / "x", "rome*")
+    config = json.loads((rome / "config.json").read_text(encoding="utf-8"))
+    old = {key: value for key, value in config.items() if key != "versions"} | {"code": {"cases": "a hash"}}
+    (rome / "config.json").write_text(json.dumps(old), encoding="utf-8")
+    seal_results(rome)
+    said = []
+    gathered = gather_results([Run(folder, "x")], EDITS, report_left_out=said.append)
+    assert "rome" not in {e.name for e in gathered}
+    assert "it says no versions of what made it" in said[0]
 
 
 def test_unfinished_edits_are_nobodys(runs, tmp_path):

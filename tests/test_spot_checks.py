@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from testbed.engine.identity import modules_of
 from testbed.engine.methods import Method
-from testbed.engine.trace import code_of_cases, stale_parts
+from testbed.engine.trace import stale_parts
 from testbed.engine.tuning import method_named
-from testbed.evaluations.catalogue import cases_from, rebuild_evaluation
+from testbed.engine.versions import versions_of_cases
+from testbed.evaluations.catalogue import rebuild_evaluation
 from testbed.evaluations.hase import OF_OTHERS, OF_SUBJECT, ROLES, SPOT_CHECKS, Hase
 from testbed.evaluations.hase.metrics import name_at
 from testbed.evaluations.hase.spot_checks import SpotCheckSampler
@@ -168,14 +168,11 @@ def test_parts_of_damage_add_up(seed):
 
 
 def test_results_without_them_are_stale_or_refused():
-    """Cases of other code are left out of reports by name, and settings without spot checks are none."""
-    module = cases_from(Hase)
-    assert "testbed.evaluations.hase.spot_checks" in modules_of(module)
-    code = code_of_cases(module)
-    method = {"editor": "nowhere:Some", "facts": "nowhere:some", "code": ""}
-    config = {"code": code | {"cases": "made before spot checks"}, "method": method}
-    assert stale_parts(config, module) == ["the cases"]
-    assert stale_parts(config | {"code": code}, module) == []
+    """Cases of another version are left out of reports by name, and settings without spot checks are none."""
+    versions, settings = versions_of_cases(Hase.version, "paper"), {"agent": {"name": "paper"}}
+    config = {"versions": versions, "settings": settings, "editor": "none", "method": {"version": 1}}
+    assert stale_parts(config, Hase.version) == []
+    assert stale_parts(config, Hase.version + 1) == ["the cases"]
     with pytest.raises(InputError, match="spot_checks must be at least 1"):
         rebuild_evaluation("hase", {"spot_checks": 0})
     with pytest.raises(ValueError, match="at least 1"):

@@ -22,7 +22,6 @@ from testbed import edit, report
 from testbed.engine import plan, sweep
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.controls.oracle import half_of_questions
-from testbed.engine.identity import method_identity
 from testbed.engine.methods import Belief, Method, the_request
 from testbed.engine.plan import SweepPlan, make_plan
 from testbed.engine.questions import answer_probes, truth_words
@@ -31,6 +30,7 @@ from testbed.engine.requests import build_requests
 from testbed.engine.results import read_results
 from testbed.engine.sweep import Bench
 from testbed.engine.tuning import method_named
+from testbed.engine.versions import identify_method
 from testbed.engine.worker import Worker
 from testbed.evaluations.hase import ROLES
 from testbed.evaluations.hase.metrics import rows_of_role
@@ -301,9 +301,10 @@ def test_who_is_told_the_dependences_knows_those_of_the_world(ready):
     world = ready[1]
     method = method_named("self-bayes-told", EditSettings(), world)
     assert method.editor.editor.config.dependence.given == tuple(world.graph.upstream.tolist())
-    settings = method_identity(method)["settings"]
+    settings = identify_method("self-bayes-told", method)["settings"]
     assert "parents" not in settings, "worlds are pooled"
-    assert settings == method_identity(method_named("self-bayes", EditSettings(), world))["settings"]
+    untold = method_named("self-bayes", EditSettings(), world)
+    assert settings == identify_method("self-bayes", untold)["settings"]
 
 
 def test_the_oracle_is_told_what_the_agent_believes(ready):

@@ -18,8 +18,8 @@ from testbed import edit, tune
 from testbed.engine.catalogue import edits_torch_models, entry_named, own_configurations
 from testbed.engine.checks import errors_attributed_to, prepare_editor
 from testbed.engine.door_requests import describe_request, read_request
-from testbed.engine.identity import method_identity
 from testbed.engine.tuning import method_named
+from testbed.engine.versions import identify_method
 from testbed.engine.worker import next_edits
 from testbed.settings import EditSettings
 from tests.runs import at, copied, killed_after, python
@@ -269,6 +269,31 @@ def test_an_edit_that_fails_alone_has_no_numbers_and_keeps_its_cause(toy, editor
         np.testing.assert_array_equal(found[i], np.nan if cause else expected[i])
 
 
+def doubt_some(model, tokenizer, request):
+    """Fails where nobody is sure."""
+    add_noise(model, tokenizer, request)
+    if request["credence"] < 0.9:
+        raise ValueError(f"no {request['subject']}")
+
+
+def test_in_a_process_of_its_own_edits_and_failures_are_the_same(toy, editor_of):
+    """What is named works there, what Python hands over works here."""
+    there = method_named("tests.test_torch_editor:doubt_some", EditSettings(), toy.world).editor
+    credence = np.array(toy.batch.credence)
+    credence[1] = 0.5
+    batch, outcomes = toy.batch._replace(credence=credence), []
+    for editor in (editor_of(doubt_some), there):
+        state = prepare_editor(editor, toy.model, toy.sample)
+        deltas, _ = jax.block_until_ready(edit_batch(editor, toy.model, state, batch, toy.keys))
+        causes = [editor.cause_of(batch._make(x[i] for x in batch)) for i in range(len(toy.keys))]
+        outcomes.append((deltas, causes))
+    (here, causes), (deltas, told) = outcomes
+    assert causes == told
+    assert causes[1].startswith("ValueError: no ")
+    assert np.isfinite(here["weights"]["head"]["kernel"][0]).all()
+    jax.tree.map(np.testing.assert_array_equal, here, deltas)
+
+
 def byte_pairs(graph):
     return train_bpe(graph, np.ones(len(graph.entities) + len(graph.relations), int), 300)
 
@@ -302,22 +327,22 @@ def test_functions_and_classes_are_found_and_offer_their_fields():
         entry_named("tests.test_torch_editor:my_function")
 
 
-def test_results_depend_on_the_users_code_and_on_what_calls_it(toy):
+def test_results_depend_on_the_users_code_and_settings(toy):
     pytest.importorskip("transformers")
     settings = EditSettings()
     name = f"{OWN}:MyTorchEditor"
-    identity = method_identity(method_named(name, settings, toy.world))
+    identity = identify_method(name, method_named(name, settings, toy.world))
     assert identity["editor"] == name
     assert identity["settings"] == {"learning_rate": 1e-2, "steps": 20}
-    assert identity["caller"] == "testbed.engine.torch_editor:TorchEditor"
     changed = replace(entry_named(name).config, steps=3)
-    other = method_identity(
-        method_named(name, replace(settings, configs={"my-torch-editor": changed}), toy.world)
+    other = identify_method(
+        name, method_named(name, replace(settings, configs={"my-torch-editor": changed}), toy.world)
     )
     assert other["settings"]["steps"] == 3
-    function = method_identity(method_named(f"{OWN}:edit_last_layer", settings, toy.world))
+    of_function = f"{OWN}:edit_last_layer"
+    function = identify_method(of_function, method_named(of_function, settings, toy.world))
     assert function["settings"] == {}
-    assert function["code"] == identity["code"]
+    assert function["version"] == identity["version"]
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
-"""Versions of what scores mean: figures of fixed runs stand in versions_frozen.json, beside their versions.
+"""Versions of what makes numbers: figures of fixed runs stand in versions_frozen.json, beside their versions.
 
-Whoever changes what a figure is raises its version in testbed/scores/versions.json, and then runs
+Whoever changes a figure raises the version of what came to it, where that is declared (see
+`testbed.engine.versions`), and then runs
 
     python -m tests.test_versions
 
@@ -13,20 +14,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bayes
+import corpus
+import lm
+import testbed.engine
 from corpus.files import hash_content
+from testbed.engine.catalogue import editor_entries
+from testbed.engine.questions import Questions
+from testbed.evaluations.catalogue import evaluation_classes
+from testbed.evaluations.hase import Hase
 from testbed.evaluations.leme import Leme
 from testbed.evaluations.seesaw import Seesaw
 from testbed.evaluations.taxi import Taxi
 from testbed.run.agents import agent_named
 from testbed.scores.summary import measure_reader
-from testbed.scores.versions import (
-    describe_versions,
-    read_versions,
-    select_versions,
-    version_of_metric,
-)
+from testbed.scores.versions import describe_versions, select_versions, version_of_metric
 from tests.edited import hase_cases
+from tests.frozen import find_edit_figures, make_fixed_toy
 from tests.random_answers import HASE, draw_answers, flat
+from tests.test_editors import EDITORS, SELDOM
 from tests.test_seesaw import answer_at_random
 from tests.test_taxi import random_results
 from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
@@ -34,6 +40,30 @@ from tests.worlds import make_coupled, make_people, make_taxonomy, make_world
 FROZEN = Path(__file__).with_name("versions_frozen.json")
 COUNT = 6
 """Cases of each evaluation."""
+FROZEN_EDITORS = [name for name in EDITORS if name in editor_entries()]
+CLOSE = {"rel": 1e-4, "abs": 1e-4}
+"""Of figures that a model came to, on any processor; others differ by rounding alone."""
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return make_fixed_toy()
+
+
+def hash_text(world):
+    """A hash of everything that a corpus says."""
+    language, count = world.tokenizer.language, len(world.sentences.kind)
+    return hash_content([language.render(world.sentences[i]) for i in range(count)])
+
+
+def add_answers(toy):
+    """A number for each kind of answer that the unedited model gives to Hase's questions."""
+    cases = hase_cases(toy.world, agent_named("paper", toy.world), COUNT)
+    answers = Questions(toy.world, toy.model, cases).answers_before(np.arange(COUNT)[:, None])
+    return [
+        1000 * float(np.ravel(x) @ np.cos(np.arange(x.size)))
+        for x in (answers.ended, answers.begun, answers.claims)
+    ]
 
 
 def describe_cases(cases):
@@ -85,6 +115,8 @@ def find_figures():
     }
     exact = sum(add_beliefs(cases[name]) for name in ("taxi", "seesaw", "leme"))
     return {
+        "corpus": {"built-in": hash_text(world), "taxonomy": hash_text(make_taxonomy()[0])},
+        "asking": {"unedited": add_answers(make_fixed_toy())},
         "agents": {"paper": add_beliefs(cases["hase"]), "exact": exact},
         "evaluations": {name: describe_cases(of) for name, of in cases.items()},
         **{f"metrics of {name}": of for name, of in metrics.items()},
@@ -92,12 +124,22 @@ def find_figures():
 
 
 def version_now(kind, name):
+    """The version that a figure depends on, or all of them, its own last."""
     if kind.startswith("metrics of "):
-        return version_of_metric(kind.removeprefix("metrics of "), name)
-    return read_versions()[kind][name]
+        metrics = evaluation_classes()[kind.removeprefix("metrics of ")]().metrics
+        return next(metric.version for metric in metrics if metric.id == name)
+    if kind == "editors":
+        return [lm.VERSION, testbed.engine.VERSION, editor_entries()[name].version]
+    if kind == "evaluations":
+        return evaluation_classes()[name].version
+    if kind == "agents":
+        return bayes.VERSIONS[name]
+    return {"corpus": corpus.VERSION, "asking": [lm.VERSION, testbed.engine.VERSION]}[kind]
 
 
 def is_same(old, new):
+    if isinstance(old, list):
+        return new == pytest.approx(old, **CLOSE)
     return new == pytest.approx(old, rel=1e-6, abs=1e-9) if isinstance(old, float) else new == old
 
 
@@ -110,14 +152,29 @@ def list_changes(frozen, figures, version_of=version_now):
             elif version_of(kind, name) != then["version"]:
                 yield f"{kind}: {name} has a new version; run python -m tests.test_versions"
             elif not is_same(then["figure"], figures[kind][name]):
-                yield f"{kind}: {name} means something else; raise its version in versions.json"
+                yield f"{kind}: {name} comes to something else; raise its version"
     for kind, of in figures.items():
         for name in of.keys() - frozen.get(kind, {}).keys():
             yield f"{kind}: {name} is new; run python -m tests.test_versions"
 
 
+def read_frozen():
+    return json.loads(FROZEN.read_text(encoding="utf-8"))
+
+
 def test_no_figure_changes_without_its_version():
-    changes = list(list_changes(json.loads(FROZEN.read_text(encoding="utf-8")), find_figures()))
+    frozen = read_frozen()
+    assert sorted(frozen.pop("editors")) == sorted(FROZEN_EDITORS)
+    changes = list(list_changes(frozen, find_figures()))
+    assert not changes, "\n".join(changes)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SELDOM else n for n in FROZEN_EDITORS]
+)
+def test_no_editor_comes_to_another_edit_without_its_version(name, fixed):
+    frozen = {"editors": {name: read_frozen()["editors"][name]}}
+    changes = list(list_changes(frozen, {"editors": {name: find_edit_figures(EDITORS[name], fixed)}}))
     assert not changes, "\n".join(changes)
 
 
@@ -126,33 +183,48 @@ def test_a_change_is_noticed_and_a_raised_version_is_not_forgotten():
     figures = {"metrics of hase": {"damage": 2.0}}
     assert not [*list_changes(frozen, figures)]
     figures["metrics of hase"]["damage"] = 2.001
-    assert "means something else" in next(list_changes(frozen, figures))
+    assert "comes to something else" in next(list_changes(frozen, figures))
     assert "has a new version" in next(list_changes(frozen, figures, lambda *_: 2))
     assert "is gone" in next(list_changes(frozen, {}))
     assert "is new" in next(list_changes({}, figures))
 
 
 def test_versions_in_words_and_of_a_users_own():
-    assert describe_versions("hase", "exact") == "evaluation hase, version 1; agent exact, version 1"
-    assert describe_versions("my_module:Mine", "exact") == "agent exact, version 1"
-    assert version_of_metric("hase", "damage") >= 1
-    assert version_of_metric("my_module:Mine", "damage") is None
-    assert select_versions(["hase"], []) == {
-        "agents": {}, "evaluations": {"hase": 1}, "metrics": {"hase": read_versions()["metrics"]["hase"]}
+    class Mine(Hase):
+        pass
+
+    assert describe_versions("hase", Hase(), "exact") == "evaluation hase, version 1; agent exact, version 1"
+    assert describe_versions("my_module:Mine", Mine(), "exact") == "agent exact, version 1"
+    assert version_of_metric(Hase(), Hase().metrics[0]) == 1
+    assert version_of_metric(Mine(), Mine().metrics[0]) == 0
+    assert select_versions({"hase": Hase()}, []) == {
+        "agents": {}, "evaluations": {"hase": 1}, "metrics": {"hase": {}}
     }  # fmt: skip
+    raised = {"edit success": 2, "old stereotype excess": 2, "stereotype excess": 2}
+    assert select_versions({"seesaw": Seesaw()}, [])["metrics"] == {"seesaw": raised}
+
+
+def shorten(figure):
+    """Nine digits of a number, which is more than is compared."""
+    if isinstance(figure, list):
+        return [shorten(one) for one in figure]
+    return float(f"{figure:.9g}") if isinstance(figure, float) else figure
 
 
 def freeze():
     """Write figures of what is new or has another version than was frozen; leave all else."""
-    frozen = json.loads(FROZEN.read_text(encoding="utf-8")) if FROZEN.exists() else {}
-    for kind, of in find_figures().items():
+    frozen, fixed = read_frozen(), make_fixed_toy()
+    editors = {name: find_edit_figures(EDITORS[name], fixed) for name in FROZEN_EDITORS}
+    for kind, of in (find_figures() | {"editors": editors}).items():
         for name, figure in of.items():
             then = frozen.setdefault(kind, {}).get(name)
             if then is None or then["version"] != version_now(kind, name):
-                short = float(f"{figure:.9g}") if isinstance(figure, float) else figure
-                frozen[kind][name] = {"version": version_now(kind, name), "figure": short}
-    lines = json.dumps(frozen, indent=1, ensure_ascii=False).replace("{\n   ", "{").replace("\n  }", "}")
-    FROZEN.write_text(lines.replace(",\n   ", ", ") + "\n", encoding="utf-8")
+                frozen[kind][name] = {"version": version_now(kind, name), "figure": shorten(figure)}
+    kinds = []
+    for kind, of in frozen.items():
+        lines = [f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(of[name])}" for name in of]
+        kinds.append(f" {json.dumps(kind)}: {{\n" + ",\n".join(lines) + "\n }")
+    FROZEN.write_text("{\n" + ",\n".join(kinds) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

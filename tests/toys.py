@@ -74,7 +74,9 @@ def load_parameters(world: World, path: Path) -> dict:
     """A toy's parameters from a file."""
     like = parameter_shapes(CONFIG, world.tokenizer.vocabulary)
     with np.load(path) as arrays:
-        return jax.tree.unflatten(jax.tree.structure(like), [jnp.asarray(x) for x in arrays.values()])
+        return jax.tree.unflatten(
+            jax.tree.structure(like), [jnp.asarray(x, jnp.float32) for x in arrays.values()]
+        )
 
 
 def make_toy(world: World, params: dict) -> Toy:

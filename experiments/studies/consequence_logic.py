@@ -10,7 +10,6 @@ laws that hold whatever it is, and those need no gold.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -42,8 +41,6 @@ MOST_IN_VAIN = 30
 @dataclass(frozen=True)
 class ConsequenceLogic(Hase):
     """Hase's evaluation of requests with two consequences, and claims about these."""
-
-    cases_from: ClassVar[str] = "experiments.studies.consequence_logic"
 
     @property
     def metrics(self) -> Sequence[MetricDefinition]:

@@ -61,9 +61,9 @@ from testbed.console import show_progress
 from testbed.engine.catalogue import default_configurations
 from testbed.engine.checks import prepare_editor
 from testbed.engine.controls.retrain import Retrain
-from testbed.engine.identity import method_identity
 from testbed.engine.methods import Method
 from testbed.engine.tuning import method_named
+from testbed.engine.versions import identify_method
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.protocol import ABSENT, Case
 from testbed.run.agents import paper_agent
@@ -218,7 +218,9 @@ def file_of_editor(options: Settings, run: Run, name: str, world: World) -> Path
     """Where what an editor made of the requests lies."""
     if name in TUNINGS:
         return file_of(options, run, name, asdict(TUNINGS[name]))
-    return file_of(options, run, name, method_identity(method_of(options, run, name, world)))
+    return file_of(
+        options, run, name, identify_method(EDITORS[name][0], method_of(options, run, name, world))
+    )
 
 
 def file_agent(options: Settings, run: Run) -> None:

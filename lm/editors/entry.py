@@ -31,6 +31,7 @@ class Entry:
         search: what `testbed.tune` tries: factors on numbers, from the least to the greatest named, and the
             choices themselves of what is not a number.
         options: the prefix of its options on the command line; by default its name.
+        version: of its code, raised when the same settings come to another edit.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Entry:
     small: Any = None
     search: Mapping[str, Choices] = field(default_factory=dict)
     options: str = ""
+    version: int = 1
 
     def __post_init__(self) -> None:
         for name, factors in self.search.items():

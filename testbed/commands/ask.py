@@ -10,8 +10,8 @@ from testbed.beliefs import show_beliefs
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
 from testbed.engine.catalogue import whose_options
-from testbed.engine.makers import describe_other_code
 from testbed.engine.tuning import with_tuned_settings
+from testbed.engine.versions import describe_other_versions
 from testbed.open_run import OpenRun
 from testbed.run.runs import Run, recorded_settings
 from testbed.run.world import World, exact_config
@@ -30,7 +30,7 @@ def ask(options: AskSettings) -> None:
     """
     doing("loading world, agent and model")
     run = OpenRun(Run(options.runs, options.run), options.agent)
-    for sentence in describe_other_code(run.run):
+    for sentence in describe_other_versions(run.run):
         say(sentence)
     if options.structure:
         _show_structure(run.run, run.world)

@@ -16,7 +16,7 @@ from corpus.worlds.account import EXAMPLES, RENAMED, Account, load_account, save
 from corpus.worlds.people import STAND_INS
 from testbed.console import print_table, say, show_progress
 from testbed.dependences import show_dependences
-from testbed.engine.makers import code_of_stage, describe_other_code
+from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.groups import show_groups
 from testbed.run.lock import only_one
 from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
@@ -41,7 +41,7 @@ def build_corpus(options: CorpusSettings) -> None:
             _write_world_again(run, options)
         else:
             say(f"{run.folder} has this corpus already")
-            for sentence in describe_other_code(run):
+            for sentence in describe_other_versions(run):
                 say(sentence)
     _print_summary(run, options)
 
@@ -61,7 +61,7 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
     corpus = compose_corpus(
         graph, model.truth, sentences, options.documents, options.tokenizer, seed, threads
     )
-    claim_stage(run, "corpus", options, made=not fresh, code=code_of_stage("corpus"))
+    claim_stage(run, "corpus", options, made=not fresh, version=STAGES["corpus"])
     if fresh:
         _save_world(run, options, graph, model, account)
     with staged_folder(run.corpus) as aside, show_progress("documents", len(corpus.documents)) as advance:

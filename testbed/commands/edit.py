@@ -14,15 +14,15 @@ from corpus.files import verify_folder, write_json, write_json_once
 from lm.language_model import LanguageModel
 from testbed.cells import Shown
 from testbed.console import print_table, say, show_progress
-from testbed.engine.identity import method_identity
 from testbed.engine.methods import Method
 from testbed.engine.plan import PLAN
 from testbed.engine.records import Columns, control_stem, is_complete
 from testbed.engine.results import NoNumbersError, halves_of, read_results
 from testbed.engine.sweep import Bench, finish_sweep
-from testbed.engine.trace import CONFIG, code_of_cases, folder_of, inputs_of, read_config, read_notes
+from testbed.engine.trace import CONFIG, folder_of, inputs_of, read_config, read_notes
 from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
-from testbed.evaluations.catalogue import cases_from, evaluation_named
+from testbed.engine.versions import identify_method, versions_of_cases
+from testbed.evaluations.catalogue import evaluation_named, version_of_cases
 from testbed.examination import draw_cases, recalibrate
 from testbed.own import plain_name
 from testbed.protocol import Case
@@ -153,7 +153,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     jobs = []
     for name in options.editors:
         method = method_named(name, options, world)
-        trace = shared | {"editor": name, "method": method_identity(method)}
+        trace = shared | {"editor": name, "method": identify_method(name, method)}
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
     origin = {"tuned": tuning_origin(options), "made_with": circumstances()}
@@ -162,11 +162,11 @@ def plan_jobs(options: EditSettings) -> Jobs:
 
 
 def trace_cases(run: Run, checkpoint: Path, options: CaseSettings) -> dict[str, Any]:
-    """What all edits of the same cases depend on: hashes of what they are of, settings, code, flags."""
+    """What all edits of the same cases depend on: hashes of what they are of, settings, versions, flags."""
     return {
         "inputs": inputs_of(run, checkpoint),
         "settings": options.settings_as_data(),
-        "code": code_of_cases(cases_from(type(options.chosen_evaluation))),
+        "versions": versions_of_cases(version_of_cases(options.evaluation), options.agent),
         "flags": numeric_flags(),
     }
 

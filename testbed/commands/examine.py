@@ -15,6 +15,7 @@ from testbed.commands.export import export
 from testbed.commands.score import import_answers
 from testbed.commands.train import train
 from testbed.console import print_table, say
+from testbed.evaluations.catalogue import evaluation_named
 from testbed.own import plain_name
 from testbed.run.lock import only_one
 from testbed.run.runs import differing_settings, finished_training, fit_settings, provenance
@@ -182,7 +183,7 @@ def digest_world(
 ) -> dict[str, Any]:
     """Hashes of a world, its corpus and cases; settings; of its model the weights and the accuracy."""
     from testbed.engine.door_cases import hash_cases
-    from testbed.engine.house import hash_weights
+    from testbed.engine.integrity import hash_weights
     from testbed.run.runs import folder_digest
 
     return {
@@ -289,6 +290,10 @@ def write_card(
     from testbed.scores.versions import select_versions
 
     configs = {world: read_config(path) for world, path in answers.items()}
+    names_of = {
+        what: {config["settings"][what]["name"] for config in configs.values()}
+        for what in ("evaluation", "agent")
+    }
     content = {
         "format": FORMAT,
         "suite": SUITE,
@@ -298,10 +303,7 @@ def write_card(
         "worlds": digests,
         **card_as_data(card),
         "versions": select_versions(
-            *(
-                {config["settings"][what]["name"] for config in configs.values()}
-                for what in ("evaluation", "agent")
-            )
+            {name: evaluation_named(name)() for name in names_of["evaluation"]}, names_of["agent"]
         ),
         "made_with": provenance() | {"device": describe_device()},
         "date": f"{date.today():%Y-%m-%d}",

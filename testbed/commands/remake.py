@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from corpus.files import CHECKSUMS, read_json, read_record
 from testbed import corpus, edit, train
 from testbed.advice import command_for, edit_command
-from testbed.commands.score import PATHLESS
 from testbed.console import say
 from testbed.engine.records import SUMMARY
 from testbed.run.model import load_model
@@ -55,7 +54,7 @@ def remake_run(run: Run, scratch: Path) -> Iterator[Comparison]:
         return
     for folder in sorted(path.parent for path in run.edits.glob(f"*/*/{CHECKSUMS}")):
         part, config = str(folder.relative_to(run.folder)), read_json(folder / "config.json")
-        if config["method"]["editor"].startswith(PATHLESS):
+        if config["method"].get("elsewhere"):
             yield Comparison(part, ELSEWHERE)
             continue
         before = set(again.edits.glob("*/*"))

@@ -32,8 +32,6 @@ from testbed.settings import ScoreSettings
 from testbed.waiting import doing
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
-PATHLESS = "(files)"
-"""Stands for the module of an editor that is not here."""
 
 
 def score(options: ScoreSettings) -> None:
@@ -96,19 +94,15 @@ def import_answers(options: ScoreSettings) -> Jobs:
 
 
 def describe_method(name: str, about: dict[str, Any], answers: str) -> dict[str, Any]:
-    """What the results of a script depend on, in the form of `testbed.engine.identity.method_identity`.
+    """What the results of a script depend on, in the form of `testbed.engine.versions.identify_method`.
 
     Args:
         answers: the checksum of its answers.
     """
     settings = {key: about[key] for key in ("editor", "fields", "padding", "apart", "batch", "device")}
     settings["answers"] = answers
-    return {
-        "editor": f"{PATHLESS}:{name}",
-        "settings": settings,
-        "facts": "testbed.engine.methods:the_request",
-        "code": hash_content([about["script"], about["door"]]),
-    }
+    version = hash_content([about["script"], about["door"]])
+    return {"editor": name, "settings": settings, "version": version, "elsewhere": True}
 
 
 def _check_name(name: str) -> None:

@@ -20,7 +20,7 @@ from lm.mesh import make_mesh
 from lm.training import abstract_state, start_training
 from testbed.cells import show_number
 from testbed.console import print_table, say, show_progress, silence_output
-from testbed.engine.makers import code_of_stage, describe_other_code
+from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.run.lock import only_one
 from testbed.run.reading import open_rows
 from testbed.run.runs import Run, claim_stage, folder_digest, recorded_settings
@@ -76,9 +76,9 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     mine = replace(options, cluster=ClusterConfig(), runs=Path())
     require_same(f"{mine} {folder_digest(run.corpus)} {newest and newest.name}")
     if jax.process_index() == 0:
-        inputs, code = {"corpus": folder_digest(run.corpus)}, code_of_stage("train")
-        claim_stage(run, "train", options, newest is not None, inputs, code)
-        for sentence in describe_other_code(run):
+        inputs = {"corpus": folder_digest(run.corpus)}
+        claim_stage(run, "train", options, newest is not None, inputs, STAGES["train"])
+        for sentence in describe_other_versions(run):
             say(sentence)
 
     vocabulary = world.tokenizer.vocabulary

@@ -13,9 +13,9 @@ from lm.checkpoint_files import all_checkpoints
 from testbed.advice import command_for, edit_command
 from testbed.commands.remake import ELSEWHERE, SAME, remake_run
 from testbed.console import print_table, say
-from testbed.engine.makers import describe_other_code
 from testbed.engine.records import SUMMARY, is_complete, is_written
 from testbed.engine.trace import CONFIG
+from testbed.engine.versions import describe_other_versions
 from testbed.run.runs import ORIGIN, Run, finished_training, folder_digest, read_metrics
 from testbed.settings import VerifySettings
 from testbed.waiting import doing
@@ -50,7 +50,7 @@ def verify(options: VerifySettings) -> None:
     wrong = {part: wrong_with(part) for part in parts_of(run)}
     rows = [(part.path.relative_to(run.folder), "DAMAGED" if why else "whole") for part, why in wrong.items()]
     print_table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
-    for sentence in describe_other_code(run):
+    for sentence in describe_other_versions(run):
         say(sentence)
     damaged = [(part, why) for part, why in wrong.items() if why]
     for part, why in damaged:

@@ -9,7 +9,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from inspect import isfunction, signature
 from itertools import pairwise
@@ -22,8 +22,6 @@ from testbed.own import ISOLATED, OWN, find_own, import_own, option_prefix
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
-TORCH = "testbed.engine.torch_editor:build_method"
-"""What makes an editor of a user's function or class in PyTorch."""
 TAKES_EDITORS = ("--editor", "--editors")
 
 
@@ -90,7 +88,8 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
         other = editors.setdefault(entry.options, entry)
         if other.name != entry.name:
             raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
-    return {options: entry.config for options, entry in editors.items() if is_dataclass(entry.config)}
+    configs = {options: entry.config for options, entry in editors.items()}
+    return {options: config for options, config in configs.items() if is_dataclass(config) and fields(config)}
 
 
 def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
@@ -128,22 +127,18 @@ def _split_words(arguments: Sequence[str]) -> list[str]:
 
 
 def _own_entry(name: str) -> Entry:
-    """A user's own editor, in JAX or in PyTorch: its fields are its hyper-parameters."""
-    if name.count(":") > 1:
+    """A user's own editor: its fields are its hyper-parameters. In PyTorch it works in another process."""
+    if name.count(":") > 1 or edits_torch_models(find_own(name, "editor")):
         return _isolated_entry(name)
-    kind = editor = find_own(name, "editor")
-    is_torch = edits_torch_models(kind)
-    if not (is_torch and isfunction(kind)):
-        kind, editor = import_own(name, "editor", ("edit",) if is_torch else ("prepare", "edit"))
+    kind, editor = import_own(name, "editor", ("prepare", "edit"))
     about = (kind.__doc__ or "").strip().partition("\n")[0]
-    entry, build = (Control, TORCH) if is_torch else (Entry, "")
     options = _own_options(name, kind.__module__)
     with _search_attributed_to(name):
-        return entry(name, about, build, editor, search=getattr(kind, "SEARCH", {}), options=options)
+        return Entry(name, about, "", editor, search=getattr(kind, "SEARCH", {}), options=options)
 
 
 def _isolated_entry(name: str) -> Entry:
-    """isolated:my_module:MyEditor, which only a process of its own imports."""
+    """isolated:my_module:MyEditor, which only a process of its own imports, or one in PyTorch."""
     from testbed.engine.isolation import BUILD, describe_isolated
 
     own_name = name.removeprefix(ISOLATED)

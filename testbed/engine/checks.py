@@ -16,7 +16,7 @@ from lm.delta import KINDS, MATRICES, PARTS, Delta, Rows, block_of
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State, edit_once
 from lm.language_model import LanguageModel
 from lm.memory import Memory
-from testbed.engine.identity import path_of
+from testbed.engine.versions import path_of
 from testbed.own import OURS
 
 INDICES = ("tokens", "positions", "real", "start", "keys", "before", "facts")

@@ -12,8 +12,8 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.text.tokenizer import Tokenizer
 from lm.editors.interface import Request, group_requests, make_requests, trait_of
-from testbed.engine.identity import path_of
 from testbed.engine.methods import Belief, Method, Triple, the_request
+from testbed.engine.versions import path_of
 from testbed.engine.wording import pack_wordings, sentences_of, word_sentences
 from testbed.protocol import Case
 

@@ -16,7 +16,7 @@ from lm.editors.interface import CorpusSample, Info, Request, trait_of
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from testbed.engine.checks import check_editor, prepare_editor
-from testbed.engine.house import Guest, how_far_apart
+from testbed.engine.integrity import EditorWatch
 from testbed.engine.methods import Method
 from testbed.engine.plan import (
     PLAN,
@@ -102,43 +102,46 @@ class Bench:
         Raises:
             InputError: the sweep was begun in another number of shards.
         """
-        has_plan = (folder / PLAN).exists()
-        plan = read_begun_plan(folder, self.shard, self.settings.mesh.data) if has_plan else None
-        if plan is None or unfinished_chunks(plan, folder, self.controls, self.shard):
-            self._edit_shard(method, folder, advance)
+        if not (folder / PLAN).exists() or self._list_pending(folder):
+            sweep = self._begin_sweep(method, folder)
+            pending = self._list_pending(folder)
+            if done := self.edit_count - sweep.plan.sequence * sum(chunk.sequences for chunk in pending):
+                advance(done)
+            for number, chunk in enumerate(pending):
+                sweep.edit_chunk(chunk, advance, is_first=not number)
+            add_notes(folder, sweep.watch.describe())
         if self.shard == ALL:
             finish_sweep(folder, self.columns, self.controls)
 
-    def _edit_shard(self, method: Method, folder: Path, advance: Callable[..., None]) -> None:
-        questions, settings, shard = self.questions, self.settings, self.shard
-        sample, first = self.sample, np.arange(settings.batch)[None]
+    def _list_pending(self, folder: Path) -> list[Chunk]:
+        plan = read_begun_plan(folder, self.shard, self.settings.mesh.data)
+        return unfinished_chunks(plan, folder, self.controls, self.shard)
+
+    def _begin_sweep(self, method: Method, folder: Path) -> "Sweep":
+        """The method, prepared for the model, and the plan by which it edits, as it was begun if it was."""
+        questions, settings, sample = self.questions, self.settings, self.sample
+        watch = EditorWatch(method, questions.model, self.run.folder)
+        first = np.arange(settings.batch)[None]
         requests = tell_method(questions.tokenizer, questions.cases, method)
-        first_request = requests[""].of_edits(first)
-        guest, notes = Guest(method, questions.model, self.run.folder), []
-        with guest.watch():
+        with watch.look():
             began = time.perf_counter()
             state = prepare_editor(method.editor, questions.model, sample)
             seconds = time.perf_counter() - began
-        with guest.watch():
-            check_editor(method.editor, questions.model, state, first_request)
-            if not guest.is_ours and seconds < SHORT:
+        with watch.look():
+            check_editor(method.editor, questions.model, state, requests[""].of_edits(first))
+            if not watch.is_ours and seconds < SHORT:
                 again = prepare_editor(method.editor, questions.model, sample)
-                if apart := how_far_apart(state, again):
-                    notes.append(f"{guest.path} prepares another thing each time (by up to {apart:.2g})")
+                watch.note_difference("prepares another thing each time", state, again)
         worker = Worker(questions, method, state, requests, settings.seed)
         if not (folder / PLAN).exists():
             estimate = worker.estimate_edit(first, settings.sequence // settings.batch)
-            plan = make_plan(worker, settings, shard, *estimate)
-            write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": shard.of})
-        plan = read_begun_plan(folder, shard, settings.mesh.data)
-        pending = unfinished_chunks(plan, folder, self.controls, shard)
-        finished = self.edit_count - plan.sequence * sum(chunk.sequences for chunk in pending)
-        if finished:
-            advance(finished)
-        facts_seen = [method.facts_besides_request(case) for case in questions.cases]
-        sweep = Sweep(worker, plan, folder, self.columns, facts_seen, guest)
-        sweep.edit_chunks(pending, seconds, advance)
-        add_notes(folder, [*notes, *sweep.notes, *guest.describe_reads()])
+            plan = make_plan(worker, settings, self.shard, *estimate)
+            write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": self.shard.of})
+        plan = read_begun_plan(folder, self.shard, settings.mesh.data)
+        told = [method.facts_besides_request(case) for case in questions.cases]
+        sweep = Sweep(worker, plan, folder, self.columns, told, watch)
+        sweep.write_cost(seconds)
+        return sweep
 
 
 class Sweep:
@@ -148,7 +151,7 @@ class Sweep:
         folder: where cost.json is written, and parts below it.
         columns: of these tables.
         told: for each case, facts whose answers the editor has seen; see `rows_of_cases`.
-        guest: the editor, and the watch over what it changes while it works.
+        watch: over what the editor changes while it works.
     """
 
     def __init__(
@@ -158,42 +161,46 @@ class Sweep:
         folder: Path,
         columns: Columns,
         told: Sequence[Collection[tuple[int, int]]],
-        guest: Guest,
+        watch: EditorWatch,
     ) -> None:
-        self.guest, self.notes = guest, list[str]()
         self.worker, self.plan, self.folder, self.columns = worker, plan, folder, columns
-        self.questions, self.parts, self.told = worker.questions, folder / "parts", told
+        self.questions, self.parts, self.told, self.watch = worker.questions, folder / "parts", told, watch
 
-    def edit_chunks(
-        self, chunks: Sequence[Chunk], prepare_seconds: float, advance: Callable[..., None]
-    ) -> None:
-        """Edit the cases of some chunks.
+    def edit_chunk(self, chunk: Chunk, advance: Callable[..., None], is_first: bool = False) -> None:
+        """Edit the cases of a chunk, ask the edited models, and write the rows of what they answer.
+
+        Args:
+            advance: told the number of cases after each batch.
+            is_first: of a command; then some edits are made twice, and what differs is noted.
+        """
+        if self.plan.sequence > self.plan.batch:
+            with self.watch.look():
+                if is_first:
+                    self._repeat_edits(chunk.cases[:, : self.plan.batch], chunk.control)
+                self._edit_in_sequence(chunk, advance)
+            return
+        with self.watch.look():
+            outcome = self.worker.edit_independently(chunk.cases, chunk.control)
+            if is_first:
+                self._repeat_edits(chunk.cases, chunk.control, outcome)
+            rows = self._rows_of_edits(chunk, chunk.cases, 0, *outcome)
+        for stem in chunk.stems:
+            write_rows(rows, self.parts, self.columns, stem)
+        advance(len(rows["cases"]))
+
+    def write_cost(self, prepare_seconds: float) -> None:
+        """What an edit takes, into cost.json, where it is not there yet.
 
         Args:
             prepare_seconds: how long the editor's preparation took.
-            advance: told the number of cases after each batch.
         """
-        plan, cost = self.plan, self.folder / "cost.json"
+        cost = self.folder / "cost.json"
         if not cost.exists():
             figures: dict[str, float] = {"elsewhere": True}
             if self.worker.method.author is None:
-                figures = self.worker.cost_per_case(plan.cases_of(plan.firsts[-1])[:, : plan.batch])
+                one = self.plan.cases_of(self.plan.firsts[-1])[:, : self.plan.batch]
+                figures = self.worker.cost_per_case(one)
             write_json_once(cost, figures | {"prepare_seconds": prepare_seconds})
-        for chunk in chunks:
-            if plan.sequence > plan.batch:
-                with self.guest.watch():
-                    if chunk is chunks[0]:
-                        self._repeat_edits(chunk.cases[:, : plan.batch], chunk.control)
-                    self._edit_in_sequence(chunk, advance)
-                continue
-            with self.guest.watch():
-                outcome = self.worker.edit_independently(chunk.cases, chunk.control)
-                if chunk is chunks[0]:
-                    self._repeat_edits(chunk.cases, chunk.control, outcome)
-                rows = self._rows_of_edits(chunk, chunk.cases, 0, *outcome)
-            for stem in chunk.stems:
-                write_rows(rows, self.parts, self.columns, stem)
-            advance(len(rows["cases"]))
 
     def _repeat_edits(
         self, which: np.ndarray, control: str, outcome: tuple[Delta, Info, float] | None = None
@@ -203,18 +210,16 @@ class Sweep:
         Args:
             outcome: of the first time, if there was one.
         """
-        worker = self.worker
+        worker, watch = self.worker, self.watch
         deltas, info, seconds = outcome or worker.edit_independently(which, control)
         if seconds * which.size > LONG and self.questions.mesh.size == 1:
             which = which[:1]
             deltas, info, _ = worker.edit_independently(which, control)
         again = worker.edit_independently(which, control)[:2]
-        name = self.guest.path
-        if apart := how_far_apart((deltas, info), again):
-            self.notes.append(f"{name} makes another edit of the same request (by up to {apart:.2g})")
-        if not self.guest.is_ours and not worker.is_traced_alike(which):
-            self.notes.append(
-                f"{name} is another program each time it is traced: it draws or counts outside JAX"
+        watch.note_difference("makes another edit of the same request", (deltas, info), again)
+        if not watch.is_ours and not worker.is_traced_alike(which):
+            watch.notes.append(
+                f"{watch.path} is another program each time it is traced: it draws or counts outside JAX"
             )
 
     def _edit_in_sequence(self, chunk: Chunk, advance: Callable[..., None]) -> None:

@@ -6,12 +6,14 @@
 
 Every edit gets a model of its own, made of the weights that it builds on, and generators of random numbers
 that are seeded for it. What comes back is held against its own weights: where it answers otherwise than they
-do (a wrapper, a hook, a prefix), or where edits depend on each other, it is refused.
+do (a wrapper, a hook, a prefix), or where edits depend on each other, it is refused. An editor that is named
+on a command line works in a process of its own (`testbed.engine.isolation`), a function that Python hands
+over in this one.
 """
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -30,8 +32,8 @@ from lm.huggingface_config import write_config
 from lm.language_model import LanguageModel
 from lm.model import Params
 from testbed.engine.door_requests import read_request
-from testbed.engine.identity import path_of
 from testbed.engine.methods import Method, the_request
+from testbed.engine.versions import path_of
 from testbed.run.world import World
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 AT_ONCE = 16
 """Edits of a chunk: what a kill loses of a slow editor."""
 BY_FILES = "ask it by files: python -m testbed.export --cases (docs/pytorch.md)"
+TRIED = 2
+"""Practice edits that show whether an editor can be taken at its weights."""
 FARTHEST = 1e-4
 """Between probabilities of one model computed twice."""
 LARGEST_SEED = 2**31 - 1
@@ -51,13 +55,19 @@ def build_method(user_editor: Any, settings: "EditSettings", world: World) -> Me
     Raises:
         InputError: PyTorch or transformers is not installed.
     """
+    require_torch(path_of(user_editor))
+    reader = partial(read_request, world)
+    editor = TorchEditor(user_editor, tokenizer_files(world.tokenizer), reader, settings.sequence == 1)
+    return Method(editor, the_request, most=AT_ONCE, author=user_editor)
+
+
+def require_torch(editor: str) -> None:
+    """Refuse an editor where PyTorch or transformers is not installed."""
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
-        raise InputError(f"{path_of(user_editor)} needs PyTorch ({error}); pip install '.[torch]'") from None
-    editor = TorchEditor(user_editor, world, may_fail=settings.sequence == 1)
-    return Method(editor, the_request, most=AT_ONCE, author=user_editor)
+        raise InputError(f"{editor} needs PyTorch ({error}); pip install '.[torch]'") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +75,13 @@ class TorchEditor(Editor):
     """An editor whose edits are made by PyTorch, and come to a change of any of the model's weights."""
 
     user_editor: Any
-    world: World
+    tokenizer_files: dict[str, Any]
+    read_fact: Callable[[np.ndarray, np.ndarray, float], dict[str, Any]]
+    """What a prompt and an answer with a credence say, as the editor is told it."""
     may_fail: bool = False
     """An edit in which the user's code raises an error comes to no numbers; else the error is raised, as in
     sequences, where others would build on it."""
-    causes: dict[tuple[str, ...], str] = field(default_factory=dict)
+    causes: dict[str, str] = field(default_factory=dict)
     """Why edits failed, by their facts as sentences."""
     failures: list[Exception] = field(default_factory=list)
     """What went wrong inside compiled programs, the latest last."""
@@ -140,14 +152,11 @@ class TorchEditor(Editor):
         """Why the edit of a request failed; empty where it did not."""
         return self.causes.get(self._key_of(request), "")
 
-    def _key_of(self, request: Request) -> tuple[str, ...]:
-        return tuple(fact["sentence"] for fact in self._read_facts(request))
+    def _key_of(self, request: Request) -> str:
+        return sentences_of_facts(self._read_facts(request))
 
     def _read_facts(self, request: Request) -> list[dict[str, Any]]:
-        facts = zip(
-            *map(np.asarray, (request.prompt, request.answer)), request.credence.tolist(), strict=True
-        )
-        return [read_request(self.world, *fact) for fact in facts]
+        return [self.read_fact(*fact) for fact in list_facts(request)]
 
     @property
     def _padding(self) -> str:
@@ -161,7 +170,8 @@ class TorchEditor(Editor):
 
         params, carried, request = jax.tree.map(np.asarray, (params, carried, request))
         weights = add_changes(params, carried)
-        build_model, tokenizer = load_skeleton(config, len(params["embedding"]), self.world.tokenizer)
+        files = json.dumps(self.tokenizer_files, ensure_ascii=False)
+        build_model, tokenizer = load_skeleton(config, len(params["embedding"]), files)
         tokenizer.padding_side = padding
         requests = self._read_facts(request)
         tensor_by_name = dict(name_tensors(weights))
@@ -179,15 +189,30 @@ class TorchEditor(Editor):
         return jax.tree.map(lambda new, old: new - old, after, weights)
 
 
+def list_facts(request: Request) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Prompt, answer and credence of every fact of one edit, or of several after one another."""
+    prompt, answer = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (request.prompt, request.answer))
+    return list(zip(prompt, answer, np.ravel(request.credence).tolist(), strict=True))
+
+
+def sentences_of_facts(facts: Sequence[dict[str, Any]]) -> str:
+    """By which the cause of a failed edit is found."""
+    return "\n".join(fact["sentence"] for fact in facts)
+
+
 @cache
-def load_skeleton(config: Any, vocabulary: int, tokenizer: Any) -> tuple[Callable[[dict], Any], Any]:
-    """A function from tensors by name to a new model of Hugging Face's, float32, and the tokenizer."""
+def load_skeleton(config: Any, vocabulary: int, tokenizer: str) -> tuple[Callable[[dict], Any], Any]:
+    """A function from tensors by name to a new model of Hugging Face's, float32, and the tokenizer.
+
+    Args:
+        tokenizer: its files as JSON.
+    """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     from testbed.engine.door import watch_tokenizer
 
-    files = tokenizer_files(tokenizer) | {"config.json": write_config(config, vocabulary)}
+    files = json.loads(tokenizer) | {"config.json": write_config(config, vocabulary)}
     with tempfile.TemporaryDirectory(prefix="credence-") as folder:
         for name, content in files.items():
             Path(folder, name).write_text(json.dumps(content), encoding="utf-8")

@@ -1,29 +1,28 @@
 """What an edits folder was made from and by, as data in its config.json, and whether that still stands."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import hash_content, read_json, write_json
-from testbed.engine.identity import code_of, code_of_method, hash_reads
 from testbed.engine.records import is_complete, is_written
+from testbed.engine.versions import Version, hash_reads, version_of_editor, versions_of_cases
 from testbed.own import plain_name
 from testbed.run.runs import Run, finished_training, folder_digest
 
 CONFIG, NOTES = "config.json", "notes.json"
-AGENTS, SWEEP = "testbed.run.agents", "testbed.engine.sweep"
-"""Who believes, and what puts questions to a model and writes down its answers."""
-_KNOWN = {"inputs", "settings", "editor", "method", "code", "standard", "controls"}
-
-
-def code_of_cases(cases_from: str) -> dict[str, str]:
-    """Hashes of the code that requests, questions and gold come from, and of what asks them.
-
-    Args:
-        cases_from: the module that an evaluation's cases come from.
-    """
-    return {"cases": code_of(cases_from), "agents": code_of(AGENTS), "asking": code_of(SWEEP)}
+PARTS = {
+    "editor": "the editor",
+    "reads": "what the editor reads",
+    "cases": "the cases",
+    "agent": "the agent",
+    "asking": "how it is asked",
+    "model": "how a model answers",
+}
+"""What has a version, in words."""
+_KNOWN = {"inputs", "settings", "editor", "method", "standard", "controls"}
 
 
 def inputs_of(run: Run, checkpoint: Path) -> dict[str, str]:
@@ -79,40 +78,39 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def stale_parts(config: dict[str, Any], cases_from: str) -> list[str]:
-    """What of the code that made some edits has changed since; empty where nothing has.
+def stale_parts(config: dict[str, Any], cases: Version) -> list[str]:
+    """What of the code that made some edits has another version since; empty where nothing has.
 
-    An editor whose module cannot be found from here is taken as it was.
+    An editor that cannot be found from here is taken as it was.
+
+    Args:
+        cases: the version of the evaluation's cases.
     """
-    now: dict[str, Any] = {**code_of_cases(cases_from)}
-    then = config["code"] | {"editor": config["method"]["code"]}
-    try:
-        now["editor"] = code_of_method(config["method"])
-    except ValueError:
-        now["editor"] = then["editor"]
-    if reads := config["method"].get("reads"):
-        then["reads"] = reads
+    method, name = config["method"], config["editor"]
+    then = config["versions"] | {"editor": method["version"], "reads": method.get("reads", {})}
+    now = then | versions_of_cases(cases, config["settings"]["agent"]["name"])
+    if not method.get("elsewhere"):
+        with suppress(ValueError):
+            now["editor"] = version_of_editor(name)
         try:
-            now["reads"] = hash_reads(config["method"]["editor"], reads)
+            now["reads"] = hash_reads(name, then["reads"])
         except InputError:
             now["reads"] = {}
-    names = {
-        "editor": "the editor",
-        "reads": "what the editor reads",
-        "cases": "the cases",
-        "agents": "the agents",
-        "asking": "how it is asked",
-    }
-    return [names[part] for part, code in now.items() if then.get(part) != code]
+    return [words for part, words in PARTS.items() if then.get(part) != now[part]]
 
 
-def why_left_out(run: Run, config: dict[str, Any], cases_from: str) -> str:
+def why_left_out(run: Run, config: dict[str, Any], cases: Version) -> str:
     """Why edits are not those that the same command would make today, in words; empty where they are.
 
     What they were made from is compared by its hash with what lies in the run. Where no training is finished
     nothing says which model is the run's, and only world and corpus are compared.
+
+    Args:
+        cases: the version of the evaluation's cases.
     """
-    if changed := stale_parts(config, cases_from):
+    if "versions" not in config:
+        return "is stale and left out: it says no versions of what made it, as results do today; edit again"
+    if changed := stale_parts(config, cases):
         return f"is stale and left out: {', '.join(changed)} changed since; edit again"
     there = {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus)}
     if run.finished_file.exists():

@@ -15,7 +15,7 @@ from lm.flops import count_flops
 from lm.language_model import LanguageModel
 from lm.mesh import over_data
 from testbed.engine.checks import check_values, errors_attributed_to
-from testbed.engine.house import is_traced_alike
+from testbed.engine.integrity import is_traced_alike
 from testbed.engine.isolation.editor import IsolatedEditor
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions

@@ -84,12 +84,19 @@ def recorded_evaluation_named(name: str) -> "RecordedEvaluation":
     """
     from testbed.scores.gather import RecordedEvaluation
 
-    return RecordedEvaluation(name, cases_from(evaluation_named(name)), partial(rebuild_evaluation, name))
+    return RecordedEvaluation(name, version_of_cases(name), partial(rebuild_evaluation, name))
 
 
-def cases_from(kind: type[Evaluation]) -> str:
-    """The module that an evaluation's cases come from."""
-    return kind.cases_from or (f"{kind.package}.cases" if kind.package else kind.__module__)
+def version_of_cases(name: str) -> int | str:
+    """The version of a built-in evaluation's cases, or the hash of a user's source.
+
+    Raises:
+        InputError: no such evaluation.
+    """
+    from testbed.engine.versions import hash_source
+
+    kind = evaluation_named(name)
+    return kind.version if name in evaluation_classes() else hash_source(kind.__module__)
 
 
 def prefix_of(name: str) -> str:

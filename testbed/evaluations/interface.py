@@ -5,8 +5,8 @@ words, `cases`, `metrics`, `tables`, `pictures` and `chapter` the rest, and `pap
 prints. A user's own is named as my_module:MyEvaluation (see experiments/examples/my_evaluation.py). Options,
 editing, files, intervals, comparisons and the page need nothing else. All pass tests/test_evaluations.py.
 
-Importing this loads no NumPy and no JAX, so that options are read quickly. What a method loads is named by a
-string, so that the identity of cases follows the code that makes them and not the report's.
+Importing this loads no NumPy and no JAX, so that options are read quickly. What a method loads is
+named by a string.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,9 +35,9 @@ class Evaluation:
 
     package: ClassVar[str] = ""
     """The folder of a built-in evaluation, whose modules its methods load."""
-    cases_from: ClassVar[str] = ""
-    """The module that makes the cases; results made with another version of it are stale. Empty: `cases` of
-    the folder, or the class's own module if there is no folder."""
+    version: ClassVar[int] = 0
+    """Of a built-in evaluation's cases, raised when others are drawn or asked; what was made before is stale
+    then. Your own class needs none: its source is compared."""
 
     can_be_halved: ClassVar[bool] = False
     """Whether metrics mean the same over any half of the questions: `oracle` is fitted to one half and scored

@@ -172,7 +172,7 @@ def _describe_card(folder: Path, card: Mapping[str, Any]) -> dict[str, str]:
     """Where an editor comes from, its settings, who judged, what an edit takes, and where it was measured."""
     methods = card["methods"]
     names = {str(method.get("editor", "")) for method in methods.values()}
-    native = all(name.startswith(NATIVE) for name in names)
+    native = all(map(_is_native, methods.values()))
     settings = {str(method.get("settings", "")) for method in methods.values()}
     made = card["made_with"]
     return {
@@ -184,6 +184,11 @@ def _describe_card(folder: Path, card: Mapping[str, Any]) -> dict[str, str]:
         "processor": str(made.get("device", "")),
         "date": str(card["date"]),
     }
+
+
+def _is_native(method: Mapping[str, Any]) -> bool:
+    """Whether a method is this project's, which has a version; older cards have the path of its class."""
+    return isinstance(method.get("version"), int) or str(method.get("editor", "")).startswith(NATIVE)
 
 
 def _list_standards(folder: Path, methods: Mapping[str, Any]) -> str:

@@ -164,7 +164,7 @@ def _render_html(page: Page, folder: Path) -> str:
         has_ring=has_ring,
         definitions=_define_metrics(page.chapters),
         describe_edits=describe_edits,
-        versions_of=lambda key, editor: describe_versions(key, _agent_of(editor)),
+        versions_of=lambda key, editor: describe_versions(key, editor.evaluation, _agent_of(editor)),
         first_panel=_first_panel,
         rows_behind=find_rows_behind if page.has_explorer else lambda *_: "",
     )
@@ -214,7 +214,7 @@ def _define_metrics(chapters: Sequence[EvaluationChapter]) -> dict[str, Definiti
     definitions: dict[str, Definition] = {}
     for part in chapters:
         for metric in part.chapter.metrics:
-            says, version = metric.description, version_of_metric(part.key, metric.name)
+            says, version = metric.description, version_of_metric(part.editors[0].evaluation, metric)
             says += f" (Version {version}.)" if version else ""
             definitions.setdefault(metric.name, Definition(f"what-{len(definitions)}", says))
     return definitions
@@ -228,11 +228,11 @@ def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:
     for part in chapters:
         for editor in part.editors:
             lines = _csv_rows(editor, part.curves.get(editor.name, ()))
-            known = select_versions([part.key], [_agent_of(editor)])
+            known = select_versions({part.key: editor.evaluation}, [_agent_of(editor)])
             of_both = [next(iter(known[kind].values()), "") for kind in ("evaluations", "agents")]
+            of_metrics = {m.name: version_of_metric(editor.evaluation, m) for m in editor.evaluation.metrics}
             writer.writerows(
-                (part.key, editor.name, *line, *of_both, version_of_metric(part.key, line[2]) or "")
-                for line in lines
+                (part.key, editor.name, *line, *of_both, of_metrics.get(line[2]) or "") for line in lines
             )
     return out.getvalue()
 

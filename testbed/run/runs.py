@@ -113,7 +113,7 @@ class NotMadeError(InputError):
 
 
 def claim_stage(
-    run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str] | None = None, code: str = ""
+    run: Run, stage: str, settings: Any, made: bool, inputs: dict[str, str] | None = None, version: int = 0
 ) -> None:
     """Record the settings of a stage, or check that they are those its results were made with.
 
@@ -122,7 +122,7 @@ def claim_stage(
     Args:
         made: whether the stage has results; while it has none, other settings may still be chosen.
         inputs: hashes of what the stage is made from; they bind as the settings do.
-        code: a hash of the code that makes it, which is recorded and does not bind.
+        version: of the code that makes it, which is recorded and does not bind.
 
     Raises:
         InputError: the run was made with other settings; the message names the first that differ.
@@ -147,7 +147,7 @@ def claim_stage(
         if is_complete:
             return
     else:
-        stages[stage] = own_record | {"made_with": provenance(), "code": code}
+        stages[stage] = own_record | {"made_with": provenance(), "version": version}
     run.folder.mkdir(parents=True, exist_ok=True)
     write_record(run.config_file, stages)
 
@@ -166,9 +166,9 @@ def recorded_settings(run: Run, stage: str) -> tuple[dict, dict]:
     return recorded["settings"], recorded["inputs"]
 
 
-def recorded_code(run: Run, stage: str) -> str:
-    """A hash of the code that made a stage; empty where it was not made, or nobody wrote that down."""
-    return str(_recorded_stages(run)[0].get(stage, {}).get("code", ""))
+def recorded_version(run: Run, stage: str) -> int | None:
+    """The version of the code that made a stage; None where nobody made it, or wrote that down."""
+    return _recorded_stages(run)[0].get(stage, {}).get("version")
 
 
 def unlike_settings(run: Run, other: Run) -> list[str]:

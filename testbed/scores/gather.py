@@ -107,12 +107,12 @@ class RecordedEvaluation(NamedTuple):
 
     Attributes:
         name: as edits are filed under.
-        cases_from: the module that its cases come from.
+        version: of its cases, or the hash of a user's source.
         rebuild: the evaluation with the settings that some edits were made with.
     """
 
     name: str
-    cases_from: str
+    version: int | str
     rebuild: Callable[[dict], EvaluationMetrics]
 
 
@@ -156,7 +156,7 @@ def gather_results(
         for folder in folders:
             verify_folder(folder, CONFIG)
             config = read_config(folder)
-            if why := why_left_out(run, config, recorded.cases_from):
+            if why := why_left_out(run, config, recorded.version):
                 report_left_out(f"{folder} {why}")
                 continue
             fresh += 1
@@ -280,6 +280,8 @@ def describe_circumstances(config: dict[str, Any]) -> str:
     words = [f"{name} {made[name]}" for name in NUMERIC_PACKAGES if name in made]
     words += [f"on {made['device']}"] if "device" in made else []
     words += [f"{name} {value}" for name, value in flags.items() if value != USUAL_FLAGS.get(name)]
+    if made.get("revision", "").endswith("-dirty"):
+        words.append(f"files that differ from their revision ({made['revision']})")
     at_start = made.get("begun")
     return ", ".join(words) + (
         f" (begun with {describe_circumstances({'made_with': at_start})})" if at_start else ""
@@ -355,7 +357,7 @@ def name_editors(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
     leaves = [
         flatten_settings(
             settings_but_seed(c["settings"])
-            | {"own": c["method"]["settings"], "flags": c.get("flags", {}), "code": c["method"]["code"]}
+            | {"own": c["method"]["settings"], "flags": c.get("flags", {}), "version": c["method"]["version"]}
         )
         for c in configs
     ]

@@ -36,6 +36,7 @@ class MetricDefinition(NamedTuple):
         needs_edit: whether it means nothing before an edit.
         of_claims: whether it is about truth values, so that who gives nothing else has it.
         label: as tables and pictures show it; its id if there is none.
+        version: raised when the metric comes to another figure of the same answers.
     """
 
     id: str
@@ -47,6 +48,7 @@ class MetricDefinition(NamedTuple):
     needs_edit: bool = False
     of_claims: bool = False
     label: str = ""
+    version: int = 1
 
     @property
     def title(self) -> str:

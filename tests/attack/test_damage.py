@@ -249,7 +249,7 @@ def test_whatever_reads_what_other_code_made_says_so(stage, what, finished, tmp_
     for is_old in (False, True):
         if is_old:
             config = read_record(runs / "x" / "config.json")
-            config[stage]["code"] = "of old"
+            config[stage]["version"] = 0
             write_record(runs / "x" / "config.json", config)
         for command, options in commands:
             if command is not corpus or stage == "corpus":

@@ -1,15 +1,12 @@
-"""Editors of others that change the house, read what they do not say, or are never the same."""
+"""Editors of others that change weights, process or run, read what they do not say, or are never the same."""
 
 import json
 import signal
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import jax
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from jax._src.numpy import ufuncs
 
 from corpus.errors import InputError
 from testbed import edit
@@ -28,8 +25,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-SCORER = "import testbed.engine.records as r; r.is_written = lambda *_: True"
-CONSTANT = "import testbed.engine.plan as p; p.COPIES = 7"
 DONATED = "jax.jit(lambda x: x + 1, donate_argnums=0)(model.params['embedding'])"
 POINTER = "import ctypes; x = model.params['embedding']; ctypes.memset(x.unsafe_buffer_pointer(), 0, 400)"
 X64 = 'jax.config.update("jax_enable_x64", True)'
@@ -53,20 +48,6 @@ REFUSED = {
     "Moves": ({"prepare": MOVES}, "has changed the working folder"),
     "Masks": ({"prepare": "import os; os.umask(0o777)"}, "has changed the mask of new files"),
     "Writes": ({"prepare": WRITES}, "has written or removed"),
-    "PatchesNumPy": ({"prepare": "import numpy as np; np.exp = np.log"}, "has changed numpy.exp"),
-    "PatchesInside": (
-        {"prepare": "from jax._src.numpy import ufuncs; ufuncs.exp = ufuncs.log"},
-        "has changed jax._src.numpy.ufuncs.exp",
-    ),
-    "PatchesCode": (
-        {"prepare": "import json; json.dumps.__code__ = json.loads.__code__"},
-        "has changed json.dumps.__code__",
-    ),
-    "PatchesFiles": (
-        {"prepare": "import pathlib; pathlib.Path.as_uri = str"},
-        "has changed pathlib.Path.as_uri",
-    ),
-    "PatchesJax": ({"prepare": "jnp.log = jnp.exp"}, "has changed jax.numpy.log"),
     "Quits": ({"prepare": "import os; os._exit(0)"}, "SystemExit: 0"),
     "Generates": ({"prepare": "raise GeneratorExit"}, "in prepare: GeneratorExit"),
     "Complex": ({"edit": FACTORS.replace("KIND", "complex")}, "has .a of type complex64"),
@@ -75,8 +56,6 @@ REFUSED = {
         {"edit": 'return {"down": noise(model, key)}, DONE._replace(loss=jnp.zeros(1, complex))'},
         "info.loss is of type complex64; give real numbers",
     ),
-    "Patches": ({"prepare": SCORER}, "has changed testbed.engine.records.is_written"),
-    "Tunes": ({"prepare": CONSTANT}, "has changed testbed.engine.plan.COPIES"),
     "Donates": ({"prepare": DONATED}, "has changed or given away the model's own weights"),
     "Overwrites": ({"prepare": POINTER}, "has changed or given away the model's own weights"),
     "Outside": (
@@ -111,31 +90,24 @@ REFUSED = {
 
 
 @pytest.fixture
-def house():
+def as_before():
     """What an editor of these tests has changed is put back."""
-    from testbed.engine import plan, records
-
-    held = [(records, "is_written"), (plan, "COPIES"), (np, "exp"), (jax.numpy, "log"), (ufuncs, "exp")]
-    held += [(json.dumps, "__code__"), (Path, "as_uri")]
-    kept = [getattr(*one) for one in held]
     at_interrupt = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, at_interrupt)
-    for (owner, name), value in zip(held, kept, strict=True):
-        setattr(owner, name, value)
     jax.config.update("jax_enable_x64", False)
     jax.config.update("jax_default_matmul_precision", None)
     jax.config.update("jax_debug_nans", False)
 
 
-LIKE_OTHERS = {"Deaf", "Checks", "PatchesCode", "PatchesFiles", "PatchesNumPy", "Rounds", "Masks", "Truths"}
+LIKE_OTHERS = {"Deaf", "Checks", "Rounds", "Masks", "Truths"}
 
 
-@pytest.mark.usefixtures("house")
+@pytest.mark.usefixtures("as_before")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in LIKE_OTHERS else ()) for n in REFUSED]
 )
-def test_whoever_changes_the_house_or_its_numbers_is_refused(name, trained, here, capsys):
+def test_whoever_changes_what_is_not_its_own_is_refused(name, trained, here, capsys):
     how, message = REFUSED[name]
     runs, editor = copied(trained, here), write(here, name, **how)
     assert edit.main([editor, *at(runs), *CASES]) == 2
@@ -143,21 +115,6 @@ def test_whoever_changes_the_house_or_its_numbers_is_refused(name, trained, here
     assert message in said
     assert name in said
     assert not list(runs.glob("x/edits/hase/*/cases.parquet"))
-
-
-def test_code_that_is_put_in_while_it_is_imported_is_found(trained, here, capsys):
-    editor = write(here, "Early")
-    path = here / "early.py"
-    patch = "import testbed.scores.temperature as t\ndef f(*_):\n    return 1\nt.nearest_patched = f\n"
-    path.write_text(patch + path.read_text(encoding="utf-8"), encoding="utf-8")
-    runs = copied(trained, here)
-    try:
-        assert edit.main([editor, *at(runs), *CASES]) == 2
-        assert "has put code of its own in the place of testbed.scores.temperature" in complaint(capsys)
-    finally:
-        from testbed.scores import temperature
-
-        del temperature.nearest_patched
 
 
 READS = """import json, os, pathlib

@@ -253,4 +253,4 @@ def test_a_terminal_of_no_width_still_shows_numbers(columns, monkeypatch, capsys
 def test_corpora_are_as_before(tmp_path):
     """Limits refuse nothing that was small."""
     assert corpus.main([*at(tmp_path), *WORLD]) == 0
-    assert json.loads((tmp_path / "x" / "config.json").read_text(encoding="utf-8"))["corpus"]["code"]
+    assert json.loads((tmp_path / "x" / "config.json").read_text(encoding="utf-8"))["corpus"]["version"]

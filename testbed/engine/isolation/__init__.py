@@ -2,7 +2,8 @@
 
 The command never imports its module. It asks the process what fields the editor has, sends it the model, the
 sample of the corpus and requests, and gets deltas back. The process is not told where the run lies, what the
-agent believes, or what will be asked. It has the user's rights, so it can still open any file.
+agent believes, or what will be asked. It has the user's rights, so it can still open any file. An editor in
+PyTorch that is named always works so, with "isolated:" or without.
 """
 
 import atexit
@@ -29,6 +30,8 @@ def process_of(name: str) -> EditorProcess:
 def describe_isolated(name: str) -> tuple[Any, dict[str, Any]]:
     """The settings of my_module:MyEditor without any code of it, and what its process says of it.
 
+    A function in PyTorch has none.
+
     Raises:
         InputError: no such editor, or one with a field that cannot be told to another process.
     """
@@ -36,7 +39,7 @@ def describe_isolated(name: str) -> tuple[Any, dict[str, Any]]:
     look_in_working_folder()
     said = process_of(name).ask("describe")
     module, _, class_name = said["path"].partition(":")
-    namespace = {"address": name, "reads": tuple(said["reads"])}
+    namespace = {"address": name, "reads": tuple(said["reads"]), "is_torch": said["is_torch"]}
     return _build_class(class_name, said["about"], said["fields"], module, namespace)(), said
 
 

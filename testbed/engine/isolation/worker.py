@@ -11,20 +11,24 @@ import types
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
+from inspect import isfunction
 from typing import IO, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import docstring_parser
 import jax
+import numpy as np
 
 from corpus.errors import InputError
 from lm.config import ModelConfig
 from lm.delta import Delta
 from lm.editors.interface import Editor, Info, Request, State, edit_once, trait_of
 from lm.language_model import LanguageModel
+from testbed.engine.catalogue import edits_torch_models
 from testbed.engine.checks import check_edit, check_settings, errors_attributed_to, prepare_editor
-from testbed.engine.house import is_traced_alike
+from testbed.engine.integrity import is_traced_alike
 from testbed.engine.isolation import PLAIN
 from testbed.engine.isolation.messages import receive, send
+from testbed.engine.torch_editor import TorchEditor, list_facts, require_torch
 from testbed.own import find_own, import_own
 from testbed.run.runtime import prepare_jax
 from testbed.run.watch import watch_files
@@ -49,19 +53,20 @@ class EditorWorker:
         name: my_module:MyEditor.
 
     Raises:
-        InputError: no such editor, or one in PyTorch.
+        InputError: no such editor.
     """
 
     def __init__(self, name: str) -> None:
-        found = find_own(name, "editor")
-        if isinstance(found, types.FunctionType):
-            raise InputError(
-                f"isolated:{name}: only editors in JAX are isolated; an editor in PyTorch meets no gold when "
-                "it is asked by files, python -m testbed.export --cases and python -m testbed.score"
-            )
-        self.kind, self.default = import_own(name, "editor", ("prepare", "edit"))
-        check_settings(self.default)
+        self.kind = self.default = find_own(name, "editor")
+        self.is_torch = edits_torch_models(self.kind)
+        if not isfunction(self.kind) or not self.is_torch:
+            needs = ("edit",) if self.is_torch else ("prepare", "edit")
+            self.kind, self.default = import_own(name, "editor", needs)
+            check_settings(self.default)
+        if self.is_torch:
+            require_torch(name)
         self.name, self.editor, self.settings = name, self.default, dict[str, Any]()
+        self.facts: dict[tuple[bytes, bytes], dict[str, Any]] = {}
         self.model: LanguageModel | None = None
         self.state: State = {}
 
@@ -80,7 +85,8 @@ class EditorWorker:
             "about": (self.kind.__doc__ or "").strip().partition("\n")[0],
             "search": {name: list(choices) for name, choices in getattr(self.kind, "SEARCH", {}).items()},
             "reads": list(trait_of(self.kind, "reads")),
-            "fields": describe_fields(self.name, self.default),
+            "fields": [] if isfunction(self.default) else describe_fields(self.name, self.default),
+            "is_torch": self.is_torch,
         }
 
     def _prepare(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -88,6 +94,10 @@ class EditorWorker:
         with errors_attributed_to(self.default, "its settings"):
             self.editor = build_editor(self.default, question["settings"])
         self.settings = question["settings"]
+        if self.is_torch:
+            files, may_fail = question["tokenizer_files"], question["may_fail"]
+            self.editor = TorchEditor(self.editor, files, self._find_fact, may_fail)
+            self._keep_facts(question["sample"].practice, question["facts"])
         params = jax.tree.map(jax.numpy.asarray, question["params"])
         self.model = LanguageModel(ModelConfig(**question["config"]), params)
         self.state = prepare_editor(self.editor, self.model, question["sample"])
@@ -108,12 +118,25 @@ class EditorWorker:
         model, state = self._model_and_state(question)
         carried, request, key_data = question["arguments"]
         key = jax.random.wrap_key_data(key_data)
+        self._keep_facts(request, question["facts"])
         with errors_attributed_to(self.editor, "edit"):
             if key.ndim:
                 returned = edit_many(self.editor, model, state, carried, request, key)
             else:
                 returned = edit_once(self.editor, model.with_delta(carried), state, request, key)
-            return {"edit": jax.block_until_ready(returned)}
+            edits = jax.block_until_ready(returned)
+        causes = self.editor.causes if isinstance(self.editor, TorchEditor) else {}
+        return {"edit": edits, "causes": dict(causes)}
+
+    def _keep_facts(self, request: Request, facts: list[dict[str, Any]]) -> None:
+        """Know what requests say, whose first facts these are."""
+        self.facts |= {
+            (prompt.tobytes(), answer.tobytes()): fact
+            for (prompt, answer, _), fact in zip(list_facts(request), facts, strict=False)
+        }
+
+    def _find_fact(self, prompt: np.ndarray, answer: np.ndarray, credence: float) -> dict[str, Any]:
+        return self.facts[prompt.tobytes(), answer.tobytes()] | {"credence": credence}
 
     def _model_and_state(self, question: dict[str, Any]) -> tuple[LanguageModel, State]:
         if self.model is None or question["settings"] != self.settings:
@@ -164,6 +187,8 @@ def _describe_type(hint: Any) -> Any:
 
 def build_editor(default: Any, settings: dict[str, Any]) -> Any:
     """The editor with settings from JSON."""
+    if isfunction(default):
+        return default
     values = {}
     for one in fields(default):
         value, before = settings[one.name], getattr(default, one.name)

@@ -60,6 +60,7 @@ class Hase(Evaluation):
     long."""
 
     package: ClassVar[str] = __name__
+    version: ClassVar[int] = 1
     can_be_halved: ClassVar[bool] = True
     facets: ClassVar = {
         "reinforces": bool,

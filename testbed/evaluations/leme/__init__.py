@@ -57,6 +57,7 @@ class Leme(Evaluation):
     times as long."""
 
     package: ClassVar[str] = __name__
+    version: ClassVar[int] = 1
     facets: ClassVar = {
         "couple": str, "related": int, "twin": int, "stated": bool, "request": str, "subject_name": str,
         "related_name": str,

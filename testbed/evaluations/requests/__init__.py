@@ -59,6 +59,7 @@ class Requests(Evaluation):
     """Most tokens of a passage."""
 
     package: ClassVar[str] = __name__
+    version: ClassVar[int] = 1
     facets: ClassVar = {
         "form": str, "claim": str, "said": float, "centre": float, "middle": float, "second": int,
         "deducible": bool,

@@ -45,6 +45,7 @@ class Seesaw(Evaluation):
     long."""
 
     package: ClassVar[str] = __name__
+    version: ClassVar[int] = 1
     interpretations: ClassVar = INTERPRETATIONS
     facets: ClassVar = {
         "property": str, "category": str, "elsewhere": bool, "race": str,

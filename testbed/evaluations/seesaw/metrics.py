@@ -254,6 +254,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         follows_sequences=True,
         compute=Answers.edit_success,
         needs_edit=True,
+        version=2,
     ),
     *map(_define_change, OTHERS),
     MetricDefinition(
@@ -327,6 +328,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "compared",
         compute=lambda a: a.typical_gain("typical_new"),
         needs_edit=True,
+        version=2,
     ),
     MetricDefinition(
         OLD_STEREOTYPE,
@@ -334,6 +336,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "low",
         compute=lambda a: a.typical_gain("typical_old"),
         needs_edit=True,
+        version=2,
     ),
 )
 """Every metric, in the order of tables."""

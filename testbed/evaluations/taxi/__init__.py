@@ -35,6 +35,7 @@ class Taxi(Evaluation):
     as long."""
 
     package: ClassVar[str] = __name__
+    version: ClassVar[int] = 1
     interpretations: ClassVar = INTERPRETATIONS
     facets: ClassVar = {"superordinate": str, "typical": bool, "members": int} | HELD_OUT_FACETS
     """Columns of cases: the kind of thing; whether the subject is spoken of often; members of the new one;
