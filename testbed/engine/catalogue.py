@@ -144,8 +144,9 @@ def _isolated_entry(name: str) -> Entry:
     own_name = name.removeprefix(ISOLATED)
     settings, said = describe_isolated(own_name)
     options = _own_options(own_name, type(settings).__module__)
+    search = {field: tuple(choices) for field, choices in said["search"].items()}
     with _search_attributed_to(name):
-        return Control(name, said["about"], BUILD, settings, search=said["search"], options=options)
+        return Control(name, said["about"], BUILD, settings, search=search, options=options)
 
 
 def _own_options(name: str, module: str) -> str:
