@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from corpus.errors import InputError
-from corpus.files import read_json, write_json
+from corpus.files import hash_content, hash_file, read_json, write_json
 from corpus.text.names import NameChange
 
 EXAMPLES = 3
@@ -22,12 +22,14 @@ class Account:
         named: of some of what was left out, all names.
         renamed: names that are not spelt as in the source.
         trouble: what `--world.strict` refuses: whatever nobody asked to leave out, with examples.
+        source: digest of the source, see `digest_source`; empty where nobody took it.
     """
 
     left_out: dict[str, int] = field(default_factory=dict)
     named: dict[str, list[str]] = field(default_factory=dict)
     renamed: list[NameChange] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
+    source: str = ""
 
     def leave_out(self, what: str, count: int, examples: Iterable[str] | None = None) -> None:
         """Count something that is left out; without `examples` it was asked for, and is no trouble."""
@@ -59,7 +61,8 @@ class Account:
 
 def save_account(account: Account, folder: Path) -> None:
     """Write the counts, and all changed names with the reasons, into an existing folder."""
-    write_json(folder / "account.json", {"left_out": account.left_out, "named": account.named})
+    counts = {"left_out": account.left_out, "named": account.named, "source": account.source}
+    write_json(folder / "account.json", counts)
     lines = ["label\tname\twhy", *("\t".join(" ".join(f.split()) for f in one) for one in account.renamed)]
     (folder / RENAMED).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -71,4 +74,27 @@ def load_account(folder: Path) -> Account:
     rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
     renamed = [NameChange(*row.split("\t")) for row in rows]
     saved = read_json(folder / "account.json")
-    return Account(left_out=saved["left_out"], named=saved["named"], renamed=renamed)
+    return Account(saved["left_out"], saved["named"], renamed, source=saved.get("source", ""))
+
+
+def digest_source(path: Path) -> str:
+    """A hash of a table's content, or of the names and sizes of a folder's files."""
+    if path.is_file():
+        return hash_file(path)
+    return hash_content({str(p.relative_to(path)): p.stat().st_size for p in path.rglob("*") if p.is_file()})
+
+
+def describe_change(world: Path, source: str) -> str:
+    """In words, how a source differs from what it was when a world was made of it; empty if it does not.
+
+    Args:
+        world: the folder with the world's account.
+        source: the path to its source; empty where it had none.
+    """
+    account = load_account(world)
+    if not source or not account.source:
+        return ""
+    if not Path(source).exists():
+        return f"{source}, of which this world was made, is gone"
+    is_same = digest_source(Path(source)) == account.source
+    return "" if is_same else f"{source} has changed since this world was made of it"

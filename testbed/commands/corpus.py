@@ -1,7 +1,10 @@
 """A world and its corpus."""
 
+from pathlib import Path
+
 import numpy as np
 
+from corpus.errors import InputError
 from corpus.exact import ExactModel, draw_world
 from corpus.files import staged_folder, verify_folder, write_json
 from corpus.generative import GenerativeModel, generative_model
@@ -12,7 +15,15 @@ from corpus.text.language import Kind
 from corpus.text.lookalikes import find_lookalikes
 from corpus.text.store import read_counts
 from corpus.world import build_world
-from corpus.worlds.account import EXAMPLES, RENAMED, Account, load_account, save_account
+from corpus.worlds.account import (
+    EXAMPLES,
+    RENAMED,
+    Account,
+    describe_change,
+    digest_source,
+    load_account,
+    save_account,
+)
 from corpus.worlds.people import STAND_INS
 from testbed.console import print_table, say, show_progress
 from testbed.dependences import show_dependences
@@ -35,6 +46,7 @@ def build_corpus(options: CorpusSettings) -> None:
     with only_one(run, "corpus"):
         if run.world.exists() or run.corpus.exists():
             claim_stage(run, "corpus", options, made=True)
+            _check_source(run, options)
         if not run.corpus.exists():
             _write_corpus(run, options)
         elif not run.world.exists():
@@ -44,6 +56,15 @@ def build_corpus(options: CorpusSettings) -> None:
             for sentence in describe_other_versions(run):
                 say(sentence)
     _print_summary(run, options)
+
+
+def _check_source(run: Run, options: CorpusSettings) -> None:
+    """Refuse a source that is another one by now; one that is gone is missed, but the world is there."""
+    change = describe_change(run.world, options.world.path)
+    if change and Path(options.world.path).exists():
+        raise InputError(f"{change}; choose another --run, or move {run.folder} away")
+    if change:
+        say(change)
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:
@@ -86,6 +107,8 @@ def _save_world(
     with staged_folder(run.world) as aside:
         save_world(graph, model, aside)
         if options.world.source != "builtin":
+            if options.world.path:
+                account.source = digest_source(Path(options.world.path))
             save_account(account, aside)
 
 

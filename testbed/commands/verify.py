@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_json, read_record, verify_folder
+from corpus.worlds.account import describe_change
 from lm.checkpoint_files import all_checkpoints
 from testbed.advice import command_for, edit_command
 from testbed.commands.remake import ELSEWHERE, SAME, remake_run
@@ -16,7 +17,14 @@ from testbed.console import print_table, say
 from testbed.engine.records import SUMMARY, is_complete, is_written
 from testbed.engine.trace import CONFIG
 from testbed.engine.versions import describe_other_versions
-from testbed.run.runs import ORIGIN, Run, finished_training, folder_digest, read_metrics
+from testbed.run.runs import (
+    ORIGIN,
+    Run,
+    finished_training,
+    folder_digest,
+    read_metrics,
+    recorded_settings,
+)
 from testbed.settings import VerifySettings
 from testbed.waiting import doing
 
@@ -52,6 +60,8 @@ def verify(options: VerifySettings) -> None:
     print_table(f"files of {run.folder}", ("part", "state"), rows, numbers=False)
     for sentence in describe_other_versions(run):
         say(sentence)
+    if change := _describe_source(run):
+        say(change)
     damaged = [(part, why) for part, why in wrong.items() if why]
     for part, why in damaged:
         say(f"{why}; this makes it again:\n  {_mending_command(run, part)}")
@@ -113,6 +123,15 @@ def parts_of(run: Run) -> Iterator[Part]:
         if folder.exists():
             keep = stage == "report"
             yield Part(folder, partial(verify_folder, folder), how(stage), aside=not keep)
+
+
+def _describe_source(run: Run) -> str:
+    """How the table of a run's world differs by now; empty where it does not, or nobody knows."""
+    try:
+        return describe_change(run.world, recorded_settings(run, "corpus")[0]["world"]["path"])
+    except (InputError, OSError, KeyError):
+        # Said of the files themselves.
+        return ""
 
 
 def wrong_with(part: Part) -> str:
