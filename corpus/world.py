@@ -1,6 +1,7 @@
 """From a WorldConfig to a KnowledgeGraph, whatever the source."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from corpus.config import WorldConfig
@@ -43,6 +44,8 @@ def build_world(
         InputError: a missing or malformed file, an unknown relation, an empty graph.
     """
     rng, account = generator(seed, "world"), account or Account()
+    if config.path:
+        config = replace(config, path=str(Path(config.path).expanduser()))
     match config.source:
         case "builtin":
             return build_builtin_world(config.subjects, config.builtin, rng, all_candidates)

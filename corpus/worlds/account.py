@@ -79,6 +79,7 @@ def load_account(folder: Path) -> Account:
 
 def digest_source(path: Path) -> str:
     """A hash of a table's content, or of the names and sizes of a folder's files."""
+    path = path.expanduser()
     if path.is_file():
         return hash_file(path)
     return hash_content({str(p.relative_to(path)): p.stat().st_size for p in path.rglob("*") if p.is_file()})
@@ -94,7 +95,7 @@ def describe_change(world: Path, source: str) -> str:
     account = load_account(world)
     if not source or not account.source:
         return ""
-    if not Path(source).exists():
+    if not Path(source).expanduser().exists():
         return f"{source}, of which this world was made, is gone"
     is_same = digest_source(Path(source)) == account.source
     return "" if is_same else f"{source} has changed since this world was made of it"

@@ -19,6 +19,8 @@ from corpus.worlds.account import Account
 
 MOST_COMPARED = 2000
 """So many relations, the most common ones, are counted against each other."""
+UNPAIRED = ("dependences", "min_pair_subjects", "relation_count")
+"""Options that say how pairs are found."""
 NAMED = 10
 """So many relations are named in a message."""
 
@@ -73,6 +75,10 @@ def select_facts(
         InputError: an unknown relation, nothing left after the filters, or, if `config.strict`, anything
             that was left out without being asked for.
     """
+    for option in UNPAIRED if config.pairs else ():
+        if getattr(config, option) != getattr(WorldConfig, option):
+            name = f"--world.{option.replace('_', '-')}"
+            raise InputError(f"{name} does nothing where --world.pairs are given: leave one of them out")
     dropped = {i for key in config.drop_relations if (i := facts.relations.find(key)) is not None}
     triples = _drop_unwanted(facts, dropped, config, account)
 

@@ -311,6 +311,8 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
             f"{path} is Turtle, which is not read; write it as N-Triples, for example by rdflib's "
             f"rdfpipe -i turtle -o nt {path} > facts.nt"
         )
+    if form == "N-Triples" and config.columns:
+        raise InputError(f"{path} is N-Triples: --world.columns does nothing there, so leave it out")
     if form == "N-Triples":
         columns, literals = read_ntriples(path, watch)
         account.leave_out("facts whose object is a literal", literals, examples=())

@@ -1,5 +1,6 @@
 """A world and its corpus."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,10 @@ from corpus.worlds.account import (
 )
 from corpus.worlds.people import STAND_INS
 from testbed.console import print_table, say, show_progress
-from testbed.dependences import show_dependences
+from testbed.dependences import show_dependences, show_reversals
 from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.groups import show_groups
+from testbed.presets import CORPUS
 from testbed.run.lock import only_one
 from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
@@ -42,6 +44,7 @@ NAMED = 10
 
 def build_corpus(options: CorpusSettings) -> None:
     """World, sentences, tokenizer and token files, each written whole; does nothing where they exist."""
+    _refuse_unused(options)
     run = Run(options.runs, options.run)
     with only_one(run, "corpus"):
         if run.world.exists() or run.corpus.exists():
@@ -58,10 +61,23 @@ def build_corpus(options: CorpusSettings) -> None:
     _print_summary(run, options)
 
 
+def _refuse_unused(options: CorpusSettings) -> None:
+    """Refuse options of the other kind of corpus; those of some preset are not meant."""
+    names = [f.name for f in fields(options.exact)] if options.kind == "published" else ()
+    values = {f"exact.{name}": getattr(options.exact, name) for name in names}
+    usual = {key: [getattr(p.exact, key[6:]) for p in CORPUS.values()] for key in values}
+    if options.kind == "exact":
+        values, usual = {"distractors": options.distractors}, {"distractors": [CorpusSettings.distractors]}
+    for name, value in values.items():
+        if value not in usual[name]:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} does nothing where --kind is {options.kind}: leave one of them out")
+
+
 def _check_source(run: Run, options: CorpusSettings) -> None:
     """Refuse a source that is another one by now; one that is gone is missed, but the world is there."""
     change = describe_change(run.world, options.world.path)
-    if change and Path(options.world.path).exists():
+    if change and Path(options.world.path).expanduser().exists():
         raise InputError(f"{change}; choose another --run, or move {run.folder} away")
     if change:
         say(change)
@@ -164,3 +180,4 @@ def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> No
             f"{examples}"
         )
     show_dependences(graph)
+    show_reversals(graph)
