@@ -187,3 +187,14 @@ def test_where_no_request_changes_a_consequence_none_is_drawn():
     world = small_world(config)
     with pytest.raises(InputError, match=r"--hase\.edits upstream, --hase\.changing"):
         hase_cases(world, exact_agent(world), 5, edits="upstream", reinforce=0.0, changing=True)
+
+
+def test_no_request_is_drawn_twice_and_a_small_world_has_no_more():
+    world = chain_world(ExactConfig(), subjects=6)
+    agent = exact_agent(world)
+    cases = hase_cases(world, agent, 1000)
+    requests = [case.requested_fact for case in cases]
+    assert len({*requests}) == len(requests)
+    # Six subjects have four facts each, and each relation three objects.
+    assert 6 < len(requests) <= 6 * 4 * 3
+    assert [case.requested_fact for case in hase_cases(world, agent, 6)] == requests[:6]

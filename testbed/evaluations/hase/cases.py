@@ -79,10 +79,13 @@ class Sampler:
             support_bin(self._support[r, named]) for r, named in enumerate(self.stated.objects_by_relation)
         ]
         self._per_bin = np.zeros(len(SUPPORT_BINS), int)
+        self._drawn: set[tuple[int, int, int]] = set()
         self._holders: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def __iter__(self) -> Iterator[Case]:
         """The cases; subjects in random order, again from the start when all were used.
+
+        No two are the same request. Fewer than `count` where the world has no more of them.
 
         Raises:
             InputError: no fact of any subject takes such requests.
@@ -98,8 +101,10 @@ class Sampler:
                 if number == self.count:
                     return
             fruitless = fruitless + 1 if number == before else 0
+            if number and fruitless == ROUNDS:
+                return
             # Another object may change what this one did not.
-            if fruitless == (ROUNDS if self.config.changing else 1):
+            if not number and fruitless == (ROUNDS if self.config.changing else 1):
                 raise InputError(
                     f"no fact takes a request of kind {self.config.request!r} by this agent "
                     f"(--hase.edits {self.config.edits}"
@@ -124,8 +129,9 @@ class Sampler:
         r2 = children[0] if children else self._pick_fact([r for r in relations if r not in (r1, up)], "s1r2")
         reinforces = bool(self.rng.random() < self.config.reinforce)
         target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
-        if target == ABSENT:
+        if target == ABSENT or (s, r1, target) in self._drawn:
             return None
+        self._drawn.add((s, r1, target))
         request = self._make_request(s, r1, target)
         questions = self._draw_questions(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
