@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
 
-from testbed.console import run_command
-from testbed.launch import launch_command
+from testbed.launch import launch_command, run_command
 
 
 def run_module(module: ModuleType, args: Sequence[str] | None = None) -> int:

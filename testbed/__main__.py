@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.console import BAD_INPUT, print_table, run_command
-from testbed.launch import launch_command
+from testbed.console import print_table
+from testbed.launch import BAD_INPUT, launch_command, run_command
 from testbed.run.runs import Run, describe_run
 
 COMMANDS = (

@@ -1,115 +1,23 @@
-"""How every command talks: options by tyro, progress and tables by rich, one message for bad input."""
+"""What commands say: lines, tables and progress by rich, or all of it as one JSON object."""
 
 import json
 import logging
 import os
-import signal
-import sys
 import time
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from corpus.errors import InputError
-from corpus.memory import is_lack_of_memory
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
 from testbed.cells import as_json, cell_text, escape_controls
-from testbed.command_line import HELP, about_presets, parse_options, preset_of, takes_words
-from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
-from testbed.evaluations.catalogue import own_evaluations
-from testbed.launch import INTERRUPTED, load_function
-from testbed.own import OWN
-from testbed.presets import DEFAULT_PRESET
-from testbed.run.runs import NotMadeError
 from testbed.waiting import doing, was_heard
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-Options = TypeVar("Options")
-BAD_INPUT = 2
-JSON = "--json"
-ABOUT_JSON = f"""
-
-With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
-standard error."""
 SECONDS_BETWEEN_LINES = 10.0
 LEAST_WIDTH = 20
-
-
-def run_command(
-    name: str,
-    description: str,
-    options: type[Options] | Mapping[str, Options],
-    work: Callable[[Options], None] | str,
-    args: Sequence[str] | None,
-) -> int:
-    """Parse the command line and do the work; returns the exit code.
-
-    Args:
-        name: of the command; with its package where that is not testbed.
-        options: a dataclass, or presets of it by name; without a preset on the command line the
-            default one is taken. Where it has `configs`, hyper-parameters of the user's own editors that
-            are named join them.
-        work: what is done with the options; as "module:function", its module is loaded once they are parsed.
-
-    Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2. With --json
-    standard output has one JSON object and nothing else, see `print_json`.
-    """
-    preset = ""
-    try:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-            # So far an interrupt ended the process at once (see testbed/__init__.py).
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        args = list(sys.argv[1:] if args is None else args)
-        output = print_json() if JSON in args else nullcontext()
-        args = [word for word in args if word != JSON]
-        # Library log lines would tear the progress display; errors still arrive as exceptions.
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        show_log("lm")
-        prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
-        default = None if isinstance(options, Mapping) else options()
-        if isinstance(options, Mapping):
-            preset, args = preset_of(options, args, takes_words(options[DEFAULT_PRESET]))
-            description = f"{description}\n\n{about_presets(prog, options, preset)}"
-            if hasattr(options[preset], "editors"):
-                description += f" Name an editor to see its own options: {prog} rome --help."
-            default = options[preset]
-        assert default is not None, "there are defaults, from a preset or not"
-        description += ABOUT_JSON
-        settings = parse_options(_add_own_settings(default, args), prog, description, args)
-        with output:
-            (load_function(work) if isinstance(work, str) else work)(settings)
-    except NotMadeError as error:
-        from testbed.advice import command_for
-
-        how = command_for(error.run, error.stage, preset)
-        return _print_error(f"{error.why}; run {how} first")
-    except InputError as error:
-        return _print_error(str(error))
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
-    except RecursionError:
-        return _print_error("something is nested too deeply to be read; testbed.verify says which file")
-    except KeyboardInterrupt:
-        print("interrupted; the same command resumes", file=sys.stderr)
-        return INTERRUPTED
-    except Exception as error:
-        if is_lack_of_memory(error):
-            return _print_error("there is not enough memory for that; choose smaller numbers")
-        if place := _place_in_own(error, args or ()):
-            return _print_error(f"{type(error).__name__}: {str(error).partition(chr(10))[0]} ({place})")
-        variable = _variable_behind(error)
-        if variable is None:
-            raise
-        return _print_error(
-            f"{variable} is {os.environ[variable]!r} in the environment, with which JAX fails here; unset it "
-            f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
-        )
-    return 0
 
 
 @contextmanager
@@ -120,9 +28,6 @@ def show_progress(description: str, total: int, done: int = 0) -> Iterator[Calla
     if not console.is_terminal:
         yield from _show_lines(description, total, done)
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.table import Column
-
     # On a narrow terminal the bar gives way, and no number does.
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -237,11 +142,8 @@ def print_table(
 
 def draw_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True
-) -> "Table":
+) -> Table:
     """A table as rich prints it."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
     out = Table(
         title=escape_controls(title),
         title_justify="left",
@@ -264,25 +166,7 @@ def silence_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
-    """Settings that also have those of the user's own editors and evaluations that are named."""
-    changes: dict[str, Any] = {}
-    if hasattr(options, "configs"):
-        changes["configs"] = options.configs | own_configurations(args)
-    if hasattr(options, "configs") and hasattr(options, "editor"):
-        changes["configs"] = configs_of_one(changes["configs"], args, options.editor)
-    if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
-        # Those of all would be a hundred.
-        changes["configs"] = configs_of_named(changes["configs"], args, options.editors)
-    if hasattr(options, "evaluations"):
-        changes["evaluations"] = options.evaluations | own_evaluations(args)
-    return replace(options, **changes) if changes else options  # type: ignore[type-var]
-
-
-def _console() -> "Console":
-    # rich is imported late, so that --help stays quick.
-    from rich.console import Console
-
+def _console() -> Console:
     columns = os.environ.get("COLUMNS", "")
     # What people call things is never read as a formatting instruction or an emoji.
     return Console(
@@ -293,22 +177,3 @@ def _console() -> "Console":
         stderr=bool(_documents),
         force_jupyter=False,
     )
-
-
-def _place_in_own(error: BaseException, args: Sequence[str]) -> str:
-    """Where an error comes from in the code of the user's that a command line names; nothing elsewhere."""
-    modules = {name.partition(":")[0] for word in args for name in OWN.findall(word)}
-    files = {getattr(sys.modules.get(name), "__file__", None) for name in modules}
-    steps = [step for step in traceback.extract_tb(error.__traceback__) if step.filename in files]
-    return f"{steps[-1].filename}, line {steps[-1].lineno}" if steps else ""
-
-
-def _variable_behind(error: BaseException) -> str | None:
-    """The variable of the environment that an error of JAX's speaks of, if one is set."""
-    said = str(error).upper()
-    return next((name for name in os.environ if name.startswith(("JAX_", "XLA_")) and name in said), None)
-
-
-def _print_error(message: str) -> int:
-    print(f"error: {escape_controls(message)}", file=sys.stderr)
-    return BAD_INPUT

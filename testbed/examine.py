@@ -6,8 +6,7 @@ are made where they are missing. A killed command goes on where it was when it i
 
 from collections.abc import Sequence
 
-from testbed.console import run_command
-from testbed.launch import launch_command
+from testbed.launch import launch_command, run_command
 from testbed.settings import ExamineSettings
 
 

@@ -10,8 +10,8 @@ import tyro
 
 from corpus.errors import InputError
 from corpus.files import staged_file
-from testbed.console import print_table, run_command, say
-from testbed.launch import launch_command
+from testbed.console import print_table, say
+from testbed.launch import launch_command, run_command
 
 HERE = Path(__file__).parent
 FOLDERS = (HERE / "examples", HERE.parent / "experiments" / "examples")

@@ -5,8 +5,7 @@ With --cases, what is asked of its edits too, for editors of any framework. With
 
 from collections.abc import Sequence
 
-from testbed.console import run_command
-from testbed.launch import launch_command
+from testbed.launch import launch_command, run_command
 from testbed.presets import EXPORT
 
 

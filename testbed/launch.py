@@ -1,14 +1,39 @@
-"""Start a command with settings that must be there before the process begins: allocator and encoding."""
+"""Run a command: the process as it must be, options, then the work, and one message for bad input.
+
+Importing this loads no library but that of options. The work names its module, which is loaded last.
+"""
 
 import os
 import signal
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
+from corpus.errors import InputError
+from corpus.memory import is_lack_of_memory
+from testbed.advice import command_for
+from testbed.cells import escape_controls
+from testbed.command_line import HELP, about_presets, parse_options, preset_of, takes_words
+from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
+from testbed.evaluations.catalogue import own_evaluations
+from testbed.own import OWN
+from testbed.presets import DEFAULT_PRESET
+from testbed.run.runs import NotMadeError
 from testbed.waiting import tell_waits
+
+Options = TypeVar("Options")
+BAD_INPUT = 2
+JSON = "--json"
+JSON_OUTPUT, SHOW_LOG = "testbed.console:print_json", "testbed.console:show_log"
+ABOUT_JSON = f"""
+
+With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
+standard error."""
 
 # XLA on a CPU allocates and frees large buffers all the time; returning them to the system at once
 # costs a third of the training speed.
@@ -41,7 +66,78 @@ def launch_command(main: Callable[[], int]) -> None:
     sys.exit(code)
 
 
-def load_function(place: str) -> Callable[[Any], None]:
+def run_command(
+    name: str,
+    description: str,
+    options: type[Options] | Mapping[str, Options],
+    work: Callable[[Options], None] | str,
+    args: Sequence[str] | None,
+) -> int:
+    """Parse the command line and do the work; returns the exit code.
+
+    Args:
+        name: of the command; with its package where that is not testbed.
+        options: a dataclass, or presets of it by name; without a preset on the command line the
+            default one is taken. Where it has `configs`, hyper-parameters of the user's own editors that
+            are named join them.
+        work: what is done with the options; as "module:function", its module is loaded once they are parsed.
+
+    Bad input (`InputError`, files that cannot be read or written) ends in one message and code 2. With --json
+    standard output has one JSON object and nothing else, see `print_json`.
+    """
+    preset = ""
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            # So far an interrupt ended the process at once (see testbed/__init__.py).
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        args = list(sys.argv[1:] if args is None else args)
+        output = load_function(JSON_OUTPUT)() if JSON in args else nullcontext()
+        args = [word for word in args if word != JSON]
+        # Library log lines would tear the progress display; errors still arrive as exceptions.
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
+        default = None if isinstance(options, Mapping) else options()
+        if isinstance(options, Mapping):
+            preset, args = preset_of(options, args, takes_words(options[DEFAULT_PRESET]))
+            description = f"{description}\n\n{about_presets(prog, options, preset)}"
+            if hasattr(options[preset], "editors"):
+                description += f" Name an editor to see its own options: {prog} rome --help."
+            default = options[preset]
+        assert default is not None, "there are defaults, from a preset or not"
+        description += ABOUT_JSON
+        settings = parse_options(_add_own_settings(default, args), prog, description, args)
+        with output:
+            load_function(SHOW_LOG)("lm")
+            (load_function(work) if isinstance(work, str) else work)(settings)
+    except NotMadeError as error:
+        how = command_for(error.run, error.stage, preset)
+        return _print_error(f"{error.why}; run {how} first")
+    except InputError as error:
+        return _print_error(str(error))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
+    except RecursionError:
+        return _print_error("something is nested too deeply to be read; testbed.verify says which file")
+    except KeyboardInterrupt:
+        print("interrupted; the same command resumes", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        if is_lack_of_memory(error):
+            return _print_error("there is not enough memory for that; choose smaller numbers")
+        if place := _place_in_own(error, args or ()):
+            return _print_error(f"{type(error).__name__}: {str(error).partition(chr(10))[0]} ({place})")
+        variable = _variable_behind(error)
+        if variable is None:
+            raise
+        return _print_error(
+            f"{variable} is {os.environ[variable]!r} in the environment, with which JAX fails here; unset it "
+            f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        )
+    return 0
+
+
+def load_function(place: str) -> Callable[..., Any]:
     """What "module:function" names, such as the work of a command."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
@@ -54,3 +150,37 @@ def _handle_interrupt(_: int, frame: FrameType | None) -> None:
             os._exit(INTERRUPTED)
         frame = frame.f_back
     raise KeyboardInterrupt
+
+
+def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
+    """Settings that also have those of the user's own editors and evaluations that are named."""
+    changes: dict[str, Any] = {}
+    if hasattr(options, "configs"):
+        changes["configs"] = options.configs | own_configurations(args)
+    if hasattr(options, "configs") and hasattr(options, "editor"):
+        changes["configs"] = configs_of_one(changes["configs"], args, options.editor)
+    if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
+        # Those of all would be a hundred.
+        changes["configs"] = configs_of_named(changes["configs"], args, options.editors)
+    if hasattr(options, "evaluations"):
+        changes["evaluations"] = options.evaluations | own_evaluations(args)
+    return replace(options, **changes) if changes else options  # type: ignore[type-var]
+
+
+def _place_in_own(error: BaseException, args: Sequence[str]) -> str:
+    """Where an error comes from in the code of the user's that a command line names; nothing elsewhere."""
+    modules = {name.partition(":")[0] for word in args for name in OWN.findall(word)}
+    files = {getattr(sys.modules.get(name), "__file__", None) for name in modules}
+    steps = [step for step in traceback.extract_tb(error.__traceback__) if step.filename in files]
+    return f"{steps[-1].filename}, line {steps[-1].lineno}" if steps else ""
+
+
+def _variable_behind(error: BaseException) -> str | None:
+    """The variable of the environment that an error of JAX's speaks of, if one is set."""
+    said = str(error).upper()
+    return next((name for name in os.environ if name.startswith(("JAX_", "XLA_")) and name in said), None)
+
+
+def _print_error(message: str) -> int:
+    print(f"error: {escape_controls(message)}", file=sys.stderr)
+    return BAD_INPUT

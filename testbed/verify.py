@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from testbed.console import run_command
-from testbed.launch import launch_command
+from testbed.launch import launch_command, run_command
 from testbed.settings import VerifySettings
 
 

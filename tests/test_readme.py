@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from experiments import command
-from testbed import console
+from testbed import launch
 from testbed.example import find_examples
 from tests.runs import ROOT
 
@@ -64,7 +64,7 @@ def test_every_command_is_understood(module, args, monkeypatch, tmp_path):
     asked, program = [], main_of(module)
 
     def understood(name, about, options, body, args):
-        return console.run_command(name, about, options, asked.append, args)
+        return launch.run_command(name, about, options, asked.append, args)
 
     is_experiment = module.startswith("experiments.")
     monkeypatch.setattr(command if is_experiment else program, "run_command", understood)

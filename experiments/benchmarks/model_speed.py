@@ -29,12 +29,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import jax
 import numpy as np
 
 from corpus.text.tokenizer import BOS
 from experiments.benchmarks.harness import format_range, run_benchmark, summarise_runs, versions_of
 from experiments.command import launch_module
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
+from lm.mesh import make_mesh
+from lm.training import start_training, train_step
 from testbed.commands.train import PRECISIONS
 from testbed.console import print_table
 from testbed.launch import TUNABLES
@@ -94,9 +97,6 @@ def random_rows(size: Size) -> np.ndarray:
 
 def build_our_step(model: ModelConfig, recipe: TrainConfig, vocabulary: int) -> Callable[[np.ndarray], Any]:
     """Our training step as a function of rows alone."""
-    from lm.mesh import make_mesh
-    from lm.training import start_training, train_step
-
     mesh = make_mesh(MeshConfig())
     state, step = (
         start_training(model, recipe, vocabulary, 0, mesh),
@@ -175,11 +175,6 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
 
 def profile_step(precision: Precision) -> dict[str, Any]:
     """Where our `paper` step spends the device's time: shares of named parts, products and the rest apart."""
-    import jax
-
-    from lm.mesh import make_mesh
-    from lm.training import start_training, train_step
-
     model, recipe = model_settings(Measurement("ours", "paper", precision))
     vocabulary, mesh = VOCABULARY["paper"], make_mesh(MeshConfig())
     state, step = (
@@ -231,8 +226,6 @@ def run_study(settings: Settings) -> None:
         kind, size, precision = settings.measure
         print(json.dumps(measure_one(Measurement(kind, size, precision))))  # type: ignore[arg-type]
         return
-    import jax
-
     measures: dict[Stage, Callable[[Settings], dict[str, Any]]] = {
         "tiny": partial(measure_size, size="tiny"),
         "paper": partial(measure_size, size="paper"),

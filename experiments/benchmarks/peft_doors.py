@@ -28,9 +28,20 @@ from experiments.command import launch_module
 from lm.editors.lora.method import lora_down
 from lm.huggingface import export_model
 from testbed.console import print_table, show_progress
+from testbed.engine import door
+from testbed.engine.door_cases import write_cases
+from testbed.engine.door_scores import read_folder, write_results
+from testbed.engine.results import read_results
+from testbed.engine.sweep import Bench
+from testbed.engine.tuning import method_named
+from testbed.examination import draw_cases
 from testbed.presets import EDIT
 from testbed.run.runs import Run
 from testbed.run_parts import RunParts
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.readers import columns_of
+from testbed.scores.summary import summarise_results
+from testbed.scores.tables import format_cell
 
 SEED = 0
 COMPARED = ("lm_after", "lm_open_after")
@@ -77,18 +88,7 @@ def compare_doors(name: str, settings: Settings) -> dict[str, Any]:
     """Edit one run in all three ways; largest differences from `lora-down`, and the headlines of each."""
     import torch
 
-    from testbed.engine import door
-    from testbed.engine.door_cases import write_cases
-    from testbed.engine.door_scores import read_folder, write_results
-    from testbed.engine.results import read_results
-    from testbed.engine.sweep import Bench
     from testbed.engine.torch_editor import build_method
-    from testbed.engine.tuning import method_named
-    from testbed.examination import draw_cases
-    from testbed.scores.metric import metrics_shown_in
-    from testbed.scores.readers import columns_of
-    from testbed.scores.summary import summarise_results
-    from testbed.scores.tables import format_cell
 
     torch.set_num_threads(1)  # Threads cost such small models more than they bring.
     options = replace(EDIT["tiny"], run=name, runs=settings.runs)

@@ -40,8 +40,12 @@ from lm.language_model import LanguageModel
 from lm.model import init_params
 from lm.prompts import left_pad
 from testbed.console import print_table
+from testbed.evaluations.hase import Hase
 from testbed.presets import EDIT
+from testbed.run.agents import paper_agent
+from testbed.run.model import load_model
 from testbed.run.runs import Run
+from testbed.run.world import load_world
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden" / "peft"
 EDITS = 20
@@ -100,11 +104,6 @@ def random_case() -> tuple[LanguageModel, Request]:
 
 def trained_case(settings: Settings) -> tuple[LanguageModel, Request]:
     """A run's model and the first edits that its cases ask for."""
-    from testbed.evaluations.hase import Hase
-    from testbed.run.agents import paper_agent
-    from testbed.run.model import load_model
-    from testbed.run.world import load_world
-
     run = Run(settings.runs, settings.run)
     world = load_world(run)
     cases = Hase().make_cases(world, paper_agent(world), EDITS, CREDENCE, 0)

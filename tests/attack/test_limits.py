@@ -23,7 +23,8 @@ from lm.mesh import make_mesh
 from testbed import ask, corpus, edit, export, report, train, verify
 from testbed.advice import command_for
 from testbed.cells import cell_text, escape_controls
-from testbed.console import print_table, run_command
+from testbed.console import print_table
+from testbed.launch import run_command
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
