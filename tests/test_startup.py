@@ -1,0 +1,33 @@
+"""What a command loads before its options are read: no library but that of options."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed.__main__ import COMMANDS
+from testbed.launch import load_function
+from tests.runs import ROOT
+
+HEAVY = {"jax", "matplotlib", "networkx", "numba", "numpy", "pyarrow", "scipy", "torch"}
+MODULES = [f"testbed.{name}" for name in COMMANDS]
+
+
+def test_commands_load_no_library():
+    program = f"import sys, {', '.join(MODULES)}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert set(MODULES) <= loaded
+    assert not HEAVY & loaded
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_does_the_work_is_there(name):
+    source = (Path(ROOT) / "testbed" / f"{name}.py").read_text(encoding="utf-8")
+    places = re.findall(r'"(testbed\.[\w.]+:\w+)"', source)
+    assert len(places) == (name != "example")
+    assert all(callable(load_function(place)) for place in places)
