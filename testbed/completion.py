@@ -10,11 +10,18 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from testbed.command_line import option_names
+from testbed.commands.example import find_examples
 from testbed.engine.catalogue import editor_entries
-from testbed.example import ExampleSettings, find_examples
 from testbed.launch import JSON, launch_command, run_command
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, EXPORT, SCORE, TRAIN, TUNE
-from testbed.settings import AskSettings, DemoSettings, ExamineSettings, ReportSettings, VerifySettings
+from testbed.settings import (
+    AskSettings,
+    DemoSettings,
+    ExamineSettings,
+    ExampleSettings,
+    ReportSettings,
+    VerifySettings,
+)
 
 OPTIONS: dict[str, Any] = {
     "demo": DemoSettings(),

@@ -334,3 +334,13 @@ class DemoSettings:
         check_seed(self.seed)
         if not self.editors:
             raise ValueError("name at least one editor")
+
+
+@dataclass(frozen=True)
+class ExampleSettings:
+    """Which example, and where to."""
+
+    name: tyro.conf.Positional[str] = ""
+    """Name of the example; without it, all are listed."""
+    folder: Path = Path()
+    """Where its file is written; the working folder, if nothing is said."""

@@ -1,6 +1,7 @@
 """Examples are copied from wherever they are, never over anything, and work as one's own."""
 
 import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_a_copy_that_breaks_off_leaves_nothing(tmp_path, monkeypatch, capsys):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(example.shutil, "copyfile", fill_disk)
+        patched.setattr(shutil, "copyfile", fill_disk)
         assert example.main(["my_editor", "--folder", str(tmp_path)]) == 2
     assert "No space left on device" in complaint(capsys)
     assert not list(tmp_path.iterdir())

@@ -14,7 +14,7 @@ import pytest
 
 from experiments import command
 from testbed import launch
-from testbed.example import find_examples
+from testbed.commands.example import find_examples
 from tests.runs import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from testbed.example import find_examples
+from testbed.commands.example import find_examples
 from tests.runs import ROOT
 
 
