@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed import example
+from testbed.commands.example import find_examples
 from testbed.engine.catalogue import entry_named
 from testbed.evaluations.catalogue import evaluation_named
 from tests.runs import ROOT, complaint
@@ -54,5 +55,5 @@ def test_a_copy_that_breaks_off_leaves_nothing(tmp_path, monkeypatch, capsys):
 def test_an_installed_package_has_its_own(tmp_path, monkeypatch):
     (tmp_path / "my_editor.py").write_text('"""Installed."""', encoding="utf-8")
     (tmp_path / "__init__.py").write_text("", encoding="utf-8")
-    monkeypatch.setattr(example, "FOLDERS", (tmp_path,))
-    assert example.find_examples() == {"my_editor": tmp_path / "my_editor.py"}
+    monkeypatch.setattr("testbed.commands.example.FOLDERS", (tmp_path,))
+    assert find_examples() == {"my_editor": tmp_path / "my_editor.py"}
