@@ -468,3 +468,15 @@ def test_an_empty_cell_is_no_fact(tmp_path):
     }
     with pytest.raises(InputError, match="3 facts with an empty cell, such as row 81; row 82; row 83"):
         world_of(tmp_path / "w.tsv", table, strict=True)
+
+
+def test_columns_that_nothing_tells_apart_are_asked_for(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(f"land {a}", f"has {b}", ("yes", "no")[rng.integers(2)]) for a in range(20) for b in range(50)]
+    table = text_of(rows, "\t")
+    with pytest.raises(
+        InputError, match="nothing says which column has the relations, as in 'land 0' 'has 0'"
+    ):
+        world_of(tmp_path / "w.tsv", table)
+    with pytest.raises(InputError, match="distinct objects"):
+        world_of(tmp_path / "w.tsv", table, columns=("1", "2", "3"))

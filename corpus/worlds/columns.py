@@ -5,6 +5,7 @@ name born in  citizen of    more: a subject a row, and a relation a column
 Ann  Rome     Italy
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +78,12 @@ def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa
             "subject, relation and object"
         )
     order = guess_order(table.columns)
+    if order is None:
+        raise InputError(
+            f"{path}: nothing says which column has the relations, as in "
+            f"{' '.join(map(repr, table.first)):.120}; say "
+            "--world.columns 1 2 3 if they are subject, relation, object, or name another order"
+        )
     if order != USUAL:
         columns = " ".join(str(place + 1) for place in order)
         note(
@@ -87,11 +94,12 @@ def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa
     return [table.columns[place] for place in order]
 
 
-def guess_order(columns: list[pa.ChunkedArray]) -> tuple[int, ...]:
-    """The places of subject, relation and object among three columns.
+def guess_order(columns: list[pa.ChunkedArray]) -> tuple[int, ...] | None:
+    """The places of subject, relation and object among three columns; None if nothing tells them.
 
-    Two columns that share names have the subjects and objects. Else the second has the relations, unless
-    another one repeats at least twice as much and every subject has it once.
+    Two columns that share names have the subjects and objects. Else relations are what objects tell and
+    subjects do not: a town is where people are born, whoever it is. Else they stand second, unless another
+    column repeats twice as much.
     """
     rows = list(zip(*(column.slice(0, LOOKED_AT).to_pylist() for column in columns), strict=True))
     values = [set(column) for column in zip(*rows, strict=True)]
@@ -101,12 +109,21 @@ def guess_order(columns: list[pa.ChunkedArray]) -> tuple[int, ...]:
     likeliest = max(common, key=lambda r: common[r])
     if common[likeliest] > 0.5 and sum(common.values()) < 1.1 * common[likeliest]:
         return next(order for order in ORDERS if order[1] == likeliest)
-    for s, r, o in sorted(ORDERS, key=lambda order: len(values[order[1]])):
-        if 2 * len(values[r]) > len(values[1]):
-            return USUAL
-        if len({(row[s], row[r]) for row in rows}) > 0.9 * len({*rows}):
-            return s, r, o
-    return USUAL
+    told = [one for one in ORDERS if _tells(rows, one[2], one[1]) and not _tells(rows, one[0], one[1])]
+    if told:
+        return told[0]
+    return None if 2 * min(map(len, values)) <= len(values[1]) else USUAL
+
+
+def _tells(rows: list[tuple], one: int, other: int) -> bool:
+    """Whether rows that share a value in one column nearly always share that of another, which varies."""
+    times, pairs = Counter(row[one] for row in rows), Counter((row[one], row[other]) for row in rows)
+    commonest: dict[str, int] = {}
+    for (value, _), n in pairs.items():
+        commonest[value] = max(commonest.get(value, 0), n)
+    repeated = [value for value, n in times.items() if n > 1]
+    shared = sum(times[value] for value in repeated)
+    return sum(commonest[value] for value in repeated) > 0.9 * max(shared, len(rows) / 10)
 
 
 ORDERS = (USUAL, (0, 2, 1), (1, 0, 2))
