@@ -1,9 +1,11 @@
 """What measures the published numbers; `experiments.NAME` finds NAME in whichever room it is.
 
-examples is what users copy, studies has a module for each record, benchmarks has speed, memory and growth;
-records holds their dated results.
+examples is what users copy; studies are models and edits as data, a record each; analyses measure without
+edits by the testbed; measures is what they compute; benchmarks has speed, memory and growth; records holds
+their dated results.
 """
 
 from pathlib import Path
 
-__path__ += [str(Path(__file__).parent / room) for room in ("examples", "studies", "benchmarks")]
+ROOMS = ("examples", "studies", "analyses", "measures", "benchmarks")
+__path__ += [str(Path(__file__).parent / room) for room in ROOMS]

@@ -18,9 +18,9 @@ import tyro
 
 from corpus.errors import InputError
 from experiments.command import launch_module
+from experiments.figures import FIGURES, read_figures
 from experiments.record import RECORDS
 from experiments.studies.stability import EDITORS
-from experiments.tidy import FIGURES, read_nested
 from testbed.console import say
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.scores.metric import metrics_shown_in
@@ -70,25 +70,22 @@ def read_values(record: str) -> Values:
     path = RECORDS / record / FIGURES
     if not path.exists():
         raise InputError(f"{record}: not a record; records are the folders of {RECORDS}")
-    try:
-        if by_model := read_nested(path, "values"):
-            values = {
-                model: {
-                    editor: {name: metric["value"] for name, metric in metrics.items()}
-                    for editor, metrics in by_editor.items()
-                }
-                for model, by_editor in by_model.items()
-            }
+    values: Values = {}
+    for one in read_figures(path):
+        # A table of values by model and editor, or by what tells models apart, editor, subset and reader.
+        # Beside an estimate may stand what it would be over fewer clusters.
+        if one.over:
+            continue
+        if one.table == "values":
+            model, editor = one.labels
+        elif one.table == "found" and len(one.labels) > 3:
+            *model_labels, editor, subset, reader = one.labels
+            if subset != "all" or reader != editor:
+                continue
+            model = ", ".join(model_labels)
         else:
-            values = {
-                model: {
-                    editor: {name: metric[0] for name, metric in of_editor["all"][editor].items()}
-                    for editor, of_editor in by_editor.items()
-                }
-                for model, by_editor in read_nested(path, "found").items()
-            }
-    except (AttributeError, KeyError, TypeError):
-        values = {}
+            continue
+        values.setdefault(model, {}).setdefault(editor, {})[one.figure] = one.value
     if not values:
         raise InputError(f"{record} has no figures of editors by model")
     return values

@@ -9,11 +9,12 @@ from shlex import quote
 from typing import Any
 
 from corpus.files import read_json, read_record, write_json
-from experiments.tidy import FIGURES, flatten_figures, read_markdown, write_figures
-from testbed.run.runs import Run, provenance
+from experiments.figures import FIGURES, Figure, figures_of_table, flatten_figures, write_figures
+from testbed.run.runs import Run, provenance, read_metrics
 from testbed.run.runtime import describe_device
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Table
 
 RECORDS = Path(__file__).parent / "records"
 
@@ -27,38 +28,40 @@ def write_record(
     run: Run,
     title: str,
     command: str,
-    lines: Sequence[dict],
-    pages: Mapping[str, str] | None = None,
+    tables: Iterable[Table] = (),
+    rows: Iterable[Figure] = (),
     names: tuple[str, ...] = (),
     settings: dict[str, Any] | None = None,
     tuned: Mapping[str, dict] | None = None,
-    **tables: Any,
+    **trees: Any,
 ) -> Path:
     """Write records/<today>-<title>/: record.json, and all figures as one table; returns that folder.
 
     Args:
         run: whose settings the record has, if it has a corpus.
         command: what to type to repeat it. Commands of earlier records of the run stand before it.
-        lines: what was measured while the model was trained; none where there is no model.
-        pages: pages of tables (Markdown), by name.
-        names: what the levels of the tables are.
+        tables: what the study shows.
+        rows: its figures.
+        names: what the levels of the trees are.
         settings: of the study.
         tuned: settings by file, with the `search` that found them; see `read_searches`.
-        tables: the study's own figures by name, as `flatten_figures` takes them.
+        trees: further figures by name, as `flatten_figures` takes them.
     """
     name, again = f"{date.today():%Y-%m-%d}-{title}", 1
     while (folder := RECORDS / (name if again == 1 else f"{name}-{again}")).exists():
         again += 1
     folder.mkdir(parents=True)
+    lines = read_metrics(run) if run.metrics.exists() else []
     training = {str(line["step"]): {k: v for k, v in line.items() if k != "step"} for line in lines}
-    rows = flatten_figures("training", training, ("step",))
-    for table, tree in tables.items():
-        rows += flatten_figures(table, tree, names)
+    all_rows = [*flatten_figures("training", training, ("step",)), *rows]
+    for name, tree in trees.items():
+        all_rows += flatten_figures(name, tree, names)
     if tuned:
-        rows += flatten_figures("tuned", {file: {"search": one["search"]} for file, one in tuned.items()})
-    for page, text in (pages or {}).items():
-        rows += read_markdown(page, text)
-    write_figures(rows, folder / FIGURES)
+        all_rows += flatten_figures("tuned", {file: {"search": one["search"]} for file, one in tuned.items()})
+    page = f"{title.replace('-', '_')}.md"
+    write_figures(
+        [*all_rows, *(row for table in tables for row in figures_of_table(page, table))], folder / FIGURES
+    )
     edits = [read_json(path) for path in sorted(run.edits.glob("*/*/config.json"))]
     counts = run.corpus / "counts.json"
     content = {

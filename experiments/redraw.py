@@ -1,4 +1,4 @@
-"""Draw a record again: its pages of tables, its figures as text, and its pictures.
+"""Print a record again: its tables, and its figures as text.
 
 Command:
     python -m experiments.redraw 2026-11-23-support-law
@@ -7,7 +7,6 @@ Writes runs/redrawn/RECORD; takes seconds. No model and no run are needed.
 """
 
 import csv
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,8 @@ import tyro
 
 from corpus.errors import InputError
 from experiments.command import launch_module
+from experiments.figures import FIGURES, Figure, print_page, read_figures
 from experiments.record import RECORDS
-from experiments.record_pictures import draw_pictures, group_by_table, is_page
-from experiments.tidy import FIGURES, Figure, read_figures, write_markdown
 from testbed.console import say
 
 
@@ -33,7 +31,7 @@ class Settings:
 
 
 def run_study(settings: Settings) -> None:
-    """Draw them, and say what has been written.
+    """Print them, and say what has been written.
 
     Raises:
         InputError: there is no such record.
@@ -44,27 +42,27 @@ def run_study(settings: Settings) -> None:
         names = ", ".join(sorted(path.name for path in RECORDS.iterdir()))
         raise InputError(f"{', '.join(missing) or 'nothing named'}: not a record; records: {names}")
     for source in sources:
-        for path in draw_record(source, settings.into / source.name):
+        for path in write_tables(source, settings.into / source.name):
             say(str(path))
 
 
-def draw_record(source: Path, folder: Path) -> Iterator[Path]:
-    """Write the pages, tables and pictures of the record in `source` into `folder`: yields the files."""
-    figures = read_figures(source / FIGURES)
-    folder.mkdir(parents=True, exist_ok=True)
-    for table, rows in group_by_table(figures).items():
-        path = folder / (table if is_page(table) else f"{table}.csv")
+def write_tables(source: Path, folder: Path) -> Iterator[Path]:
+    """Write the pages of tables and the figures of the record in `source` into `folder`: yields the files."""
+    tables: dict[str, list[Figure]] = {}
+    for one in read_figures(source / FIGURES):
+        tables.setdefault(one.table, []).append(one)
+    for table, rows in tables.items():
+        is_page = table.endswith(".md")
+        path = folder / (table if is_page else f"{table}.csv")
         path.parent.mkdir(parents=True, exist_ok=True)
-        if is_page(table):
-            path.write_text(write_markdown(rows), encoding="utf-8")
+        if is_page:
+            path.write_text(print_page(rows), encoding="utf-8")
         else:
-            write_table(rows, path)
+            write_csv(rows, path)
         yield path
-    title = re.sub(r"^\d{4}-\d\d-\d\d-|-\d$", "", source.name)
-    yield from draw_pictures(figures, title, folder)
 
 
-def write_table(rows: list[Figure], path: Path) -> None:
+def write_csv(rows: list[Figure], path: Path) -> None:
     """Figures of one table as comma-separated text, a line for each."""
     columns = ("figure", "value", "low", "high", "cases", "clusters", "over", "text")
     width = max(len(one.labels) for one in rows)

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from experiments.command import name_of_module
+from experiments.figures import Figure
 from experiments.record import command_of, options_unlike_default, write_record
-from testbed.run.runs import Run, read_metrics
+from experiments.study import name_of_module
+from testbed.run.runs import Run
 
 PLACES = ("runs", "minutes", "path", "facts")
 """Options that say where or how long, and change no figure."""
@@ -58,8 +59,8 @@ class StudySettings:
         """
         settings = {name: value for name, value in asdict(self).items() if name not in PLACES}
         title = title or self.name.replace("_", "-")
-        lines = read_metrics(run)
-        return write_record(run, title, self.command, lines, pages, names, settings=settings, **tables)
+        rows = [Figure(page, "", -1, text=text) for page, text in (pages or {}).items()]
+        return write_record(run, title, self.command, (), rows, names, settings, **tables)
 
 
 @dataclass(frozen=True)

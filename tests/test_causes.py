@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from experiments.studies.causes import (
+from experiments.analyses.causes import (
     ONCE,
     Settings,
     agents_by_count,
@@ -20,7 +20,7 @@ from experiments.studies.causes import (
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A small world of few statements."""
     runs: Path = tmp_path_factory.mktemp("runs")
-    return Settings(subjects=60, statements=(8,), times=16, cases=30, seeds=(0,), runs=runs)
+    return Settings(subjects=60, statements=(8,), times=16, edits=30, seeds=(0,), runs=runs)
 
 
 def test_many_statements_of_causes_make_causes_surer_and_leave_effects_alone(settings: Settings) -> None:
@@ -58,6 +58,6 @@ def test_shares_count_what_the_first_reader_changes() -> None:
 
 def test_all_edits_are_of_effects_and_seeds_repeat(settings: Settings) -> None:
     first, again = (measure_world(settings, 8, 0) for _ in range(2))
-    assert len(first["subject"]) == settings.cases
+    assert len(first["subject"]) == settings.edits
     for name, column in first.items():
         assert_array_equal(column, again[name])

@@ -7,16 +7,17 @@ from hypothesis import strategies as st
 
 from experiments import record
 from experiments.command import run_module
+from experiments.figures import FIGURES, read_figures
+from experiments.measures.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
+from experiments.measures.revision_tables import KINDS
+from experiments.measures.revision_worlds import REPORT, RevisionWorld
 from experiments.studies import untaught_logic
-from experiments.studies.consequence_logic import CLAIM_ROLES, LAWS, law_residuals
-from experiments.studies.revision_worlds import REPORT, RevisionWorld
-from experiments.tidy import FIGURES, read_nested, read_page
+from experiments.study import Findings
 
 PROBABILITY = st.floats(0, 1)
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
     RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=30),
-    RevisionWorld("builtin", "sentence", 3, subjects=60, uppers=4, downs=4, steps=30),
 ]
 
 
@@ -67,9 +68,10 @@ def test_what_breaks_a_law_by_hand(law, off, expected):
 
 
 def test_worlds_with_two_consequences_are_three_of_each_kind():
-    settings = untaught_logic.Settings()
-    for kind in settings.kinds:
-        among = settings.worlds_of_kind(kind)
+    study = untaught_logic.STUDY
+    findings = Findings("untaught_logic", study, study.options)
+    for kind in KINDS:
+        among = [cell["world"] for cell in findings.select(kind=kind)]
         assert len(among) == 3
         assert "builtin" not in {world.shape for world in among}
         assert set(among) <= set(REPORT)
@@ -79,19 +81,23 @@ def test_worlds_with_two_consequences_are_three_of_each_kind():
 def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(untaught_logic, "LISTS", {"report": TINY})
-    args = ["--runs", str(tmp_path / "runs"), "--cases", "8", "--kinds", "published", "sentence"]
+    args = ["--runs", str(tmp_path / "runs"), "--cases", "8"]
     args += ["--editors", "lora-down", "none"]
     assert run_module(untaught_logic, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    found = read_nested(folder / FIGURES, "found")
+    figures = read_figures(folder / FIGURES)
+    found = {
+        (*one.labels[:2], one.figure): one for one in figures
+        if one.table == "found" and one.labels[-2:] == ("all", one.labels[1])
+    }  # fmt: skip
     for kind in ("published", "sentence"):
         for editor in ("lora-down", "none"):
             for law in LAWS:
-                value, _, _, cases = found[kind][editor]["all"][f"logic {law}"]
-                assert cases == 8
-                assert 0 <= value <= 2
-        assert found[kind]["lora-down"]["all"] != found[kind]["none"]["all"]
-    assert "untaught" in read_page(folder / FIGURES, "untaught_logic.md")
+                one = found[kind, editor, f"logic {law}"]
+                assert one.cases == 8
+                assert 0 <= one.value <= 2
+        both = [[found[kind, name, f"logic {law}"].value for law in LAWS] for name in ("lora-down", "none")]
+        assert both[0] != both[1]
     capsys.readouterr()
     assert run_module(untaught_logic, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == 4

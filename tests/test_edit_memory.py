@@ -6,7 +6,7 @@ import pytest
 
 from experiments.benchmarks import edit_memory, harness
 from experiments.command import run_module
-from experiments.tidy import FIGURES, read_nested
+from experiments.figures import FIGURES, read_nested
 
 
 @pytest.mark.slow

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.analyses import found_dependence
+from experiments.analyses.found_dependence import sample_subjects
 from experiments.command import run_module
-from experiments.studies import found_dependence
-from experiments.studies.found_dependence import Search, sample_subjects, search_dependence, search_estimates
-from experiments.tidy import FIGURES, read_nested, read_page
+from experiments.figures import FIGURES, read_figures
+from experiments.measures.dependence_search import Search, search_dependence, search_estimates
 from lm.editors.self_bayes.beliefs import Beliefs
 from tests.test_revision_worlds import TINY
 
@@ -71,11 +72,9 @@ def test_every_world_is_searched_and_written_down(tmp_path, monkeypatch):
         == 0
     )
     (folder,) = (tmp_path / "records").iterdir()
-    found = read_nested(folder / FIGURES, "found")
-    assert {kind: set(rows) for kind, rows in found.items()} == {
-        "published": {"8", "all"},
-        "sentence": {"8", "all"},
+    cases = {
+        (one.section, *one.labels): one.cases for one in read_figures(folder / FIGURES) if one.figure == "AUC"
     }
-    assert found["sentence"]["all"]["AUC"][3] == 2
-    assert found["sentence"]["8"]["AUC"][3] == 4
-    assert "What is found, fresh draws" in read_page(folder / FIGURES, "found_dependence.md")
+    by_kind = {labels: n for labels, n in cases.items() if labels[0].startswith("What is found")}
+    assert by_kind["What is found, fresh draws", "all"] == 2
+    assert by_kind["What is found, fresh draws", "8"] == 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from experiments.benchmarks import growth, harness
 from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import run_module
-from experiments.tidy import FIGURES, read_nested
+from experiments.figures import FIGURES, read_nested
 from testbed.presets import CORPUS
 
 

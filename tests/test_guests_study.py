@@ -6,7 +6,10 @@ from dataclasses import replace
 import pytest
 
 from corpus.errors import InputError
-from experiments.studies import guests
+from experiments.analyses import guests
+from experiments.study import change_settings
+from testbed.engine.catalogue import whose_options
+from testbed.presets import EDIT
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def test_guests_who_did_not_answer_in_every_world_are_named(options, changes, me
 
 def test_answers_by_another_setting_than_the_trials_choose_are_refused(options):
     """Enough success first, then coherence."""
-    headlines = guests.metrics_shown_in(options.edits("demo", 6).chosen_evaluation.metrics, "headline")
+    headlines = guests.metrics_shown_in(options.edits_of("demo", 6).chosen_evaluation.metrics, "headline")
     values = {"a": (0.5, 9.0), "b": (1.0, 0.1), "c": (0.99, 0.3)}
     lines = [
         {"trial": name, "setting": {"rate": name}}
@@ -69,7 +72,6 @@ def test_answers_by_another_setting_than_the_trials_choose_are_refused(options):
 def test_variants_of_ours_change_what_tuning_does_not_choose(options):
     """What is tuned would overwrite the change, and the variant would be ours again."""
     for _, editor, changes in guests.VARIANTS:
-        entry = guests.stages.whose_options(editor)
-        ours = guests.EDIT["tiny"].configs
-        assert guests.stages.change_settings_of(ours, editor, changes)[editor] != ours[editor]
-        assert not changes.keys() & entry.search.keys()
+        ours = EDIT["tiny"]
+        assert change_settings(ours, changes).configs[editor] != ours.configs[editor]
+        assert not {name.partition(".")[2] for name in changes} & whose_options(editor).search.keys()

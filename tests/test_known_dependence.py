@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.analyses import found_dependence
+from experiments.analyses.found_dependence import Settings, search_facts, sure_beliefs
 from experiments.command import run_module
-from experiments.studies import found_dependence
-from experiments.studies.found_dependence import Settings, compare_forests, search_facts, sure_beliefs
-from experiments.studies.revision_worlds import RevisionWorld, build_run
-from experiments.tidy import FIGURES, read_nested, read_page
+from experiments.figures import FIGURES, read_figures
+from experiments.measures.dependence_search import compare_forests
+from experiments.measures.revision_worlds import RevisionWorld, build_run
 from testbed.run.world import load_world
 
 
@@ -60,5 +61,6 @@ def test_the_experiment_keeps_a_record(tmp_path, monkeypatch):
     (folder,) = (tmp_path / "records").iterdir()
     kept = json.loads((folder / "record.json").read_text())
     assert kept["commands"][-1] == "python -m experiments.found_dependence --draws 1 --known"
-    assert set(read_nested(folder / FIGURES, "found")["star"]) == {"mass 2", "mass 0.2", "each its own"}
-    assert "cause right" in read_page(folder / FIGURES, "known_dependence.md")
+    figures = [one for one in read_figures(folder / FIGURES) if one.labels[:1] == ("star",)]
+    assert {one.labels[1] for one in figures} == {"mass 2", "mass 0.2", "each its own"}
+    assert "cause right" in {one.figure for one in figures}

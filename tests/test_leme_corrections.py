@@ -1,7 +1,6 @@
 """Facts that a corpus states wrongly: who reads it believes them, exactly, and LEME corrects them."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,15 +14,6 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.resolution import TOLERANCE
 from corpus.text.language import Kind
-from experiments.studies.leme_corrections import (
-    SHOWN,
-    Settings,
-    corpus_settings,
-    edit_settings,
-    list_runs,
-    title_of,
-)
-from testbed import presets
 from testbed.evaluations.leme import COUPLED, EDIT, Leme
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.standard import standards_of_cases
@@ -186,14 +176,3 @@ def test_worlds_without_couplings_have_nothing_to_plant():
         draw_world(tiny_graph(rng, 4, 3), ExactConfig(planted=0.1), rng, redraw=True)
     with pytest.raises(InputError, match="--exact.correctable"):
         draw_world(make_coupled()[0].graph, ExactConfig(planted=0.1, correctable=False), rng, redraw=False)
-
-
-def test_the_study_makes_a_third_of_its_edits_of_each_kind():
-    options = Settings()
-    for run, seed in list_runs(options):
-        assert corpus_settings(options, run, seed).exact == replace(presets.CORPUS["leme"].exact, planted=0.1)
-        evaluation = edit_settings(options, run, seed).evaluations["leme"]
-        assert evaluation.injections == evaluation.corrections == pytest.approx(1 / 3)
-    assert {title_of(*shown) for shown in SHOWN} >= {"edit, subject", "factual, subject, one was wrong"}
-    assert presets.CORPUS["leme"].exact.planted == 0
-    assert presets.EDIT["leme"].evaluations["leme"].corrections == 0

@@ -6,15 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from experiments.studies.leme_strength import (
-    TRUTHS,
-    Point,
-    Settings,
-    correlate_ranks,
-    edit_settings,
-    estimate_slopes,
-)
-from experiments.studies.rater import report_runs
+from experiments.measures.slopes import TRUTHS, Point, correlate_ranks, estimate_slopes
 from testbed.scores.metric import Metric
 
 
@@ -57,19 +49,3 @@ def test_rank_correlations_are_spearmans(seed, n):
             assert row == pytest.approx(spearmanr(a, b).statistic)
         else:
             assert np.isnan(row)
-
-
-def test_the_dial_and_the_outline_are_set():
-    options = Settings(worlds=1)
-    ((run, seed),) = report_runs(options.runs, options.worlds)
-    plain, outlined = (edit_settings(options, run, seed, None, outline) for outline in (False, True))
-    assert (plain.evaluations["leme"].outline, outlined.evaluations["leme"].outline) == (False, True)
-    assert plain.editors[0] == "none"
-    strong = edit_settings(options, run, seed, 0.9)
-    assert strong.strength == 0.9
-    assert "none" not in strong.editors
-
-
-def test_strengths_are_probabilities():
-    with pytest.raises(ValueError, match="strengths"):
-        Settings(strengths=(0.5,))

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from experiments import record
+from experiments.analyses import lost_consequences
 from experiments.command import run_module
-from experiments.studies import lost_consequences, revision, structures
-from experiments.studies.revision_worlds import RevisionWorld
-from experiments.tidy import FIGURES, read_nested
+from experiments.figures import FIGURES, read_figures
+from experiments.measures.revision_tables import BOTH
+from experiments.measures.revision_worlds import LISTS, RevisionWorld
+from experiments.measures.structure_worlds import draw_worlds
+from experiments.studies import revision
 
 WORLD = RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, steps=40)
 
@@ -16,12 +19,9 @@ WORLD = RevisionWorld("forks", "sentence", 2, subjects=60, uppers=4, downs=4, st
 def test_the_worlds_of_structures_are_theirs(worlds):
     names = ("published, three tokens", "fact, base")
     groups = lost_consequences.Settings(worlds=worlds, structures=names).groups
-    of = structures.Settings(worlds=worlds)
-    assert groups == {name: of.worlds_of(name) for name in names}
+    assert groups == {name: draw_worlds(name, worlds, 1) for name in names}
     kinds = lost_consequences.Settings(worlds=worlds, kinds=("fact",)).groups
-    assert all(
-        world.kind == "fact" and world in revision.LISTS[worlds] for of in kinds.values() for world in of
-    )
+    assert all(world.kind == "fact" and world in LISTS[worlds] for of in kinds.values() for world in of)
 
 
 @pytest.mark.slow
@@ -33,9 +33,9 @@ def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
     assert run_module(revision, [*runs, "--editors", "self-bayes", "none"]) == 0
     assert run_module(lost_consequences, runs) == 0
     (folder,) = (tmp_path / "records").glob("*lost-consequences")
-    found = read_nested(folder / FIGURES, "found")
-    row = {name: value for name, (value, *_) in found[WORLD.name].items()}
-    counts = {name: count for name, (*_, count) in found[WORLD.name].items()}
+    figures = [one for one in read_figures(folder / FIGURES) if one.labels == (WORLD.name,)]
+    row = {one.figure: one.value for one in figures}
+    counts = {one.figure: one.cases for one in figures}
     must = counts["follows"]
     assert must == counts["worked out rightly"] > 10
     assert counts["follows, worked out rightly"] + counts["follows, otherwise"] == must
@@ -48,5 +48,8 @@ def test_shares_add_up_and_a_record_is_kept(tmp_path, monkeypatch):
     assert sum(parts) / must == pytest.approx(row["follows"], abs=1e-3)
     # As `experiments.revision` has it.
     (other,) = (tmp_path / "records").glob("*revision")
-    same = read_nested(other / FIGURES, "found")["sentence"]["self-bayes"]
-    assert same["support 2 and more"]["consequence follows"][0] == pytest.approx(row["follows"])
+    (same,) = (
+        one.value for one in read_figures(other / FIGURES)
+        if one.figure == f"follows, {BOTH}" and one.labels == ("self-bayes",)
+    )  # fmt: skip
+    assert same == pytest.approx(row["follows"])

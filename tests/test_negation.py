@@ -9,7 +9,7 @@ from corpus.seeds import generator
 from corpus.text.language import Atom
 from corpus.text.tokenizer import SEP, Word, entity_tokenizer
 from corpus.worlds.builtin import build_builtin_world
-from experiments.studies.negation import (
+from experiments.analyses.negation import (
     COLUMNS,
     KNOWN,
     LESSONS,

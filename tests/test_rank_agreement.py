@@ -5,9 +5,9 @@ from statistics import mean
 import pytest
 
 from corpus.errors import InputError
+from experiments.figures import FIGURES, read_nested
 from experiments.rank_agreement import Settings, agreement_table, read_values, run_study
 from experiments.record import RECORDS
-from experiments.tidy import FIGURES, read_nested
 
 METRICS = ("propagation ratio", "damage")
 """Of the first nearer to 1 is better, of the second less."""

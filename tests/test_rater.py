@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.studies.rater import (
+from experiments.measures.corrections import WRONG
+from experiments.measures.noisy_rater import (
     CLAIMS,
     PENALTIES,
-    WRONG,
     Examples,
     change_labels,
     commonest_words,

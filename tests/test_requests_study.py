@@ -3,45 +3,13 @@
 import numpy as np
 import pytest
 
-from corpus.files import write_json
 from corpus.text.documents import Documents
 from corpus.text.store import TokenFile, document_lengths, join_documents, spell_sentences
-from experiments.studies.requests import (
-    DEVELOPMENT,
-    EVALUATIONS,
-    SETTINGS,
-    TEXT_EDITORS,
-    Settings,
-    edit_settings,
-    measure_trial,
-    run_of,
-)
-from experiments.studies.untold import AT_ONCE, choose_batch, cut_sentences, sentences_about
+from experiments.measures.request_aims import measure_trial
+from experiments.measures.untold import AT_ONCE, choose_batch, cut_sentences, sentences_about
 from testbed.engine.controls.forms import ModelBelief
 from testbed.evaluations.requests import Requests
 from tests.worlds import HEDGED, make_hedged
-
-
-def test_the_setting_whose_slope_is_nearest_to_one_is_taken_on_worlds_of_its_own(tmp_path):
-    options = Settings(runs=tmp_path)
-    assert not {*DEVELOPMENT} & {*options.seeds}
-    folder = run_of(tmp_path, DEVELOPMENT[0]).folder
-    folder.mkdir(parents=True)
-    slopes = {"keyed-forms": (0.5, 1.1, 0.95), "keyed-face-value": (1.2, 0.9, 0.7)}
-    trials = {
-        name: {str(v): [v, slope, 0.1] for v, slope in zip(SETTINGS[name][1], slopes[name], strict=False)}
-        for name in SETTINGS
-    }
-    write_json(folder / "requests-settings.json", trials)
-    by_part = {part: edit_settings(options, 12, part) for part in EVALUATIONS}
-    claims, doubt, retractions = (by_part[name] for name in ("claims", "doubt", "retractions"))
-    assert claims.configs["keyed-forms"].prior == SETTINGS["keyed-forms"][1][2]
-    assert claims.configs["keyed-face-value"].trust == SETTINGS["keyed-face-value"][1][1]
-    for parts in (("claims", "more claims"), ("retractions", "more retractions")):
-        assert {*TEXT_EDITORS, "keyed-forms"} <= {name for part in parts for name in by_part[part].editors}
-    assert {len(options.seeds_of(part)) for part in EVALUATIONS} == {options.worlds, options.some}
-    assert doubt.chosen_evaluation.learn == "doubt"
-    assert retractions.chosen_evaluation.withdrawn == "fact"
 
 
 def test_who_believes_what_the_agent_believes_aims_at_a_slope_of_one():

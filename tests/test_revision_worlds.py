@@ -10,23 +10,32 @@ from hypothesis import strategies as st
 
 from experiments import record
 from experiments.command import run_module
-from experiments.studies import revision, revision_worlds, structures
-from experiments.studies.revision_worlds import (
+from experiments.figures import FIGURES, read_figures
+from experiments.measures import revision_worlds, structure_worlds
+from experiments.measures.revision_worlds import (
     DEEP,
     DEVELOPMENT,
     LISTS,
     REAL,
     REPORT,
     RevisionWorld,
+    agent_of,
     prepare_run,
+    presets_of_world,
     spell_names,
+    training_of_world,
     write_table,
 )
-from experiments.tidy import FIGURES, read_nested, read_page
+from experiments.measures.subject_answers import FALSE
+from experiments.studies import revision, structures
+from experiments.study import Findings, change_settings
+from testbed.evaluations.hase import Hase
 from testbed.evaluations.hase.metrics import FOLLOWS, SKILL
+from testbed.presets import TRAIN
 from testbed.run.agents import agent_named
 from testbed.run.world import load_world
 from testbed.scores.statistics import Estimate
+from testbed.settings import CaseConfig
 
 TINY = [
     RevisionWorld("forest", "published", 1, subjects=60, uppers=4, downs=4, steps=30),
@@ -92,43 +101,46 @@ def test_names_differ_and_share_words_where_they_have_several(words, count, seed
 
 def test_structures_change_one_factor_and_have_worlds_of_their_own_to_report():
     worlds = [
-        structures.structure_world(kind, factor, first)
-        for first in structures.FIRST_SEED.values()
-        for kind, factor in structures.STRUCTURES
+        structure_worlds.structure_world(kind, factor, first)
+        for first in structure_worlds.FIRST_SEED.values()
+        for kind, factor in structure_worlds.STRUCTURES
     ]
     everywhere = (*worlds, *DEVELOPMENT, *REPORT, *REAL, *DEEP)
     assert len({world.seed for world in everywhere}) == len(everywhere)
     assert len({world.name for world in everywhere}) == len(everywhere)
-    for kind, factor in structures.STRUCTURES:
-        parents = structures.structure_world(kind, factor, 1).parents
+    for kind, factor in structure_worlds.STRUCTURES:
+        parents = structure_worlds.structure_world(kind, factor, 1).parents
         depth = max((parents[up] >= 0 for up in parents if up >= 0), default=False)
         assert kind != "sentence" or not depth, "nothing may depend on a draw"
-        assert structures.find_structure(f"{kind}, {factor}") == (kind, factor)
+        assert structure_worlds.find_structure(f"{kind}, {factor}") == (kind, factor)
 
 
 def test_a_deep_model_has_layers_as_large_together_and_the_others_are_as_they_were():
-    deep, other = DEEP[0].train_settings.model, REPORT[0].train_settings.model
+    made = [
+        change_settings(TRAIN[presets_of_world(world)[1]], training_of_world(world))
+        for world in (DEEP[0], REPORT[0], REPORT[9])
+    ]
+    deep, other, _ = (settings.model for settings in made)
     assert (deep.layers, other.layers) == (12, 2)
     assert 0.5 < deep.layers * deep.hidden**2 / (other.layers * other.hidden**2) < 2
-    assert REPORT[0].train_settings.train.row_length == 160
-    assert REPORT[9].train_settings.train.row_length == 320
+    assert [settings.train.row_length for settings in made[1:]] == [160, 320]
 
 
 def test_real_facts_and_their_folder_go_together():
     with pytest.raises(ValueError, match="go together"):
-        revision.Settings(worlds="real")
+        replace(revision.STUDY.options, worlds="real")
     with pytest.raises(ValueError, match="go together"):
-        revision.Settings(facts=Path("x"))
+        replace(revision.STUDY.options, facts=Path("x"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [*DEVELOPMENT, *REPORT, *DEEP], ids=lambda world: world.name)
 def test_every_world_has_causes_that_can_be_edited(world, tmp_path, monkeypatch):
     monkeypatch.setattr(revision_worlds, "train", lambda _: None)
-    asked = revision.edit_settings(revision.Settings(runs=tmp_path), world, "none")
     loaded = load_world(prepare_run(world, tmp_path))
-    agent = agent_named(asked.agent, loaded)
-    case = next(asked.evaluations["hase"].make_cases(loaded, agent, 1, asked.cases.credence, world.seed))
+    agent = agent_named(agent_of(world), loaded)
+    asked = Hase(edits="upstream", reinforce=0.0)
+    case = next(asked.make_cases(loaded, agent, 1, CaseConfig(1).credence, world.seed))
     assert loaded.graph.downstream(case.request.relation)
 
 
@@ -140,26 +152,25 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     args += ["--editors", *EDITORS]
     assert run_module(revision, args) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    figures = read_nested(folder / FIGURES, "found")
+    figures = read_figures(folder / FIGURES)
+    found = {(*one.labels[:2], *one.labels[3:], one.figure): one for one in figures if one.table == "found"}
     for kind in ("published", "sentence"):
-        assert set(EDITORS) < set(figures[kind])
-        assert figures[kind]["Bayesian reader"]["all"]["damage"][0] == 0
-        assert figures[kind]["none"]["all"]["damage"][0] == 0
-        assert (
-            figures[kind]["none"]["all"]["edit success"][0]
-            < figures[kind][revision.TRUE]["all"]["edit success"][0]
-        )
+        assert found[kind, "count-based, hard", "all", "Bayesian reader", "damage"].value == 0
+        assert found[kind, "none", "all", "none", "damage"].value == 0
+        stated = [found[kind, name, "all", name, "edit success"] for name in ("none", revision.TRUE)]
+        assert stated[0].value < stated[1].value
         cases = 12 * sum(world.kind == kind for world in TINY)
-        assert figures[kind]["lora-down"]["all"]["edit success"][3] == cases
-    assert set(figures["worlds"]) == set(figures["search"]) == {world.name for world in TINY}
+        assert found[kind, "lora-down", "all", "lora-down", "edit success"].cases == cases
     for world in TINY:
         parents = world.parents or (-1, 0) * 5
         depend = sum(parent >= 0 for parent in parents)
-        search = figures["search"][world.name]
-        assert search["pairs"][0] == depend
-        assert sum(search["pairs"]) == len(parents) * (len(parents) - 1) / 2
-        assert 0 <= search["right"] <= search["found"] <= depend
-    assert "by world" in read_page(folder / FIGURES, "revision.md")
+        search = {
+            one.figure: one.value for one in figures
+            if one.section.startswith("What `self-bayes` takes") and one.labels == (world.name,)
+        }  # fmt: skip
+        assert search["pairs that depend"] == depend
+        assert depend + search["others"] == len(parents) * (len(parents) - 1) / 2
+        assert 0 <= search["cause right"] <= search["found"] <= depend
     capsys.readouterr()
     assert run_module(revision, args) == 0
     assert capsys.readouterr().out.count("has these edits already") == len(TINY) * len(EDITORS)
@@ -167,20 +178,20 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
 
 @pytest.mark.parametrize("changing", [False, True])
 def test_edits_of_structures_may_all_change_something(changing):
-    edits = structures.Settings(changing=changing, editors=("keyed",)).edits
-    assert edits.changing is changing
-    assert revision.edit_settings(edits, TINY[0], "keyed").chosen_evaluation.changing is changing
+    options = replace(structures.STUDY.options, changing=changing, editors=("keyed",))
+    findings = Findings("structures", structures.STUDY, options)
+    assert findings.edits_of(findings.cells[0], "keyed").chosen_evaluation.changing is changing
 
 
 def test_a_structure_has_further_worlds():
-    first, second = structures.draw_worlds("fact, base", "report", 2)
-    assert [first] == structures.Settings().worlds_of("fact, base")
-    assert second == replace(first, seed=first.seed + len(structures.STRUCTURES))
+    first, second = structure_worlds.draw_worlds("fact, base", "report", 2)
+    assert [first] == structure_worlds.draw_worlds("fact, base", "report", 1)
+    assert second == replace(first, seed=first.seed + len(structure_worlds.STRUCTURES))
 
 
 def test_a_bar_is_cleared_by_numbers_alone():
     def estimate(follows: float, false: float, skill: float) -> dict[str, Estimate]:
-        values = {FOLLOWS: follows, structures.FALSE: false, SKILL: skill}
+        values = {FOLLOWS: follows, FALSE: false, SKILL: skill}
         return {name: Estimate(value, value, value, 9) for name, value in values.items()}
 
     rival = estimate(0.9, 0.3, 0.0)

@@ -15,8 +15,7 @@ from corpus.exact import NEVER, draw_world, sample_exact
 from corpus.seeds import generator
 from corpus.text.tokenizer import entity_tokenizer
 from corpus.worlds.chain import INN, INSTRUMENT, ORCHESTRA, TEACHER, build_chain_world
-from experiments.stages import Clock
-from experiments.studies.ripple_cases import (
+from experiments.measures.ripple_cases import (
     BELOW,
     REQUEST,
     SUPPORTS,
@@ -25,8 +24,7 @@ from experiments.studies.ripple_cases import (
     relations_below,
     support_index,
 )
-from experiments.studies.ripple_tables import estimate_cells, estimate_effects, estimate_hops
-from experiments.studies.ripples import Settings, study_stages
+from experiments.measures.ripple_tables import estimate_cells, estimate_effects, estimate_hops
 from testbed.engine.results import Choices, Claims, Results
 from testbed.run.strata import StatementIndex
 from testbed.run.world import World
@@ -315,16 +313,3 @@ def test_support_and_frequency_are_told_apart_by_hand():
     names = [f"{frequency} {bin_name}" for frequency in ("rare", "common") for bin_name in SUPPORTS]
     assert {name: e.value for name, e in cells.items()} == {name: name.startswith("rare") for name in names}
     assert all(e.cases == 2 for e in cells.values())
-
-
-def test_the_chosen_editors_alone_edit():
-    settings = Settings(kinds=("doubt",), worlds=1, editors=("keyed", "embeddings"))
-    titles = [title for title, _ in study_stages(settings, Clock(None))]
-    run = "ripples-doubt-601"
-    assert titles == [
-        f"corpus of {run}", f"model of {run}", f"edit {run} by keyed", f"edit {run} by embeddings"
-    ]  # fmt: skip
-    assert (
-        settings.command
-        == "python -m experiments.ripples --kinds doubt --worlds 1 --editors keyed embeddings"
-    )

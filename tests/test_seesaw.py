@@ -16,7 +16,9 @@ from corpus.rows import rows_of
 from corpus.seeds import generator
 from corpus.text.reading import Line, Reader
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
+from experiments.measures.people import CELLS, FACTORIAL
 from experiments.studies import seesaw
+from experiments.study import Findings, command_of_options
 from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.evaluations.gold import SURE
 from testbed.evaluations.seesaw import (
@@ -880,26 +882,29 @@ def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not(
 
 
 def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_group():
-    options = seesaw.Settings()
-    made = {cell: seesaw.model_settings(options, cell, 0)[0].world.people for cell in seesaw.CELLS}
-    assert len({*map(str, seesaw.CELLS)}) == len(seesaw.CELLS)
-    assert {(cell.shift, cell.frequency) for cell in seesaw.FACTORIAL} == {
+    options = seesaw.STUDY.options
+    findings = Findings("seesaw", seesaw.STUDY, options)
+    made = {
+        kind: [findings.model_of(cell)[0].world.people for cell in findings.select(kind=kind)]
+        for kind in CELLS
+    }
+    assert len({*map(str, CELLS)}) == len(CELLS)
+    assert {(cell.shift, cell.frequency) for cell in FACTORIAL} == {
         (shift, often) for shift in (True, False) for often in (True, False)
     }
-    assert {people.by_gender > 0 for people in made.values()} == {True, False}
-    assert {people.said for people in made.values()} == {0.0, 1.0}
-    assert sum(cell.states_groups for cell in seesaw.CELLS) * options.seeds >= LEAST_WORLDS
-    sizes = {
-        seesaw.model_settings(options, seesaw.CELLS[0], seed)[0].world.people.sizes
-        for seed in range(options.seeds)
-    }
-    assert len(sizes) == options.seeds
+    assert {people.by_gender > 0 for people, *_ in made.values()} == {True, False}
+    assert {people.said for people, *_ in made.values()} == {0.0, 1.0}
+    assert sum(kind.states_groups for kind in CELLS) * options.worlds >= LEAST_WORLDS
+    sizes = {people.sizes for people in made[CELLS[0]]}
+    assert len(sizes) == options.worlds
     assert {sum(one) for one in sizes} == {options.people}
 
 
 def test_the_record_names_a_command_with_all_that_was_chosen():
-    command = seesaw.Settings(seeds=2, people=48, steps=9, edits=30, slow_edits=3).command
-    assert command == "python -m experiments.seesaw --seeds 2 --people 48 --steps 9 --edits 30 --slow-edits 3"
+    default = seesaw.STUDY.options
+    chosen = replace(default, worlds=2, people=48, steps=9, edits=30, slow_edits=3)
+    options = "--edits 30 --worlds 2 --people 48 --steps 9 --slow-edits 3"
+    assert command_of_options("seesaw", chosen, default) == f"python -m experiments.seesaw {options}"
 
 
 def test_falls_are_those_of_loops(results):

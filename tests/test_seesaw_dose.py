@@ -3,19 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.studies.seesaw_dose import Settings, edit_settings, is_requested, list_runs
-
-
-def test_doses_differ_in_nothing_but_how_many_are_made_at_once():
-    options = Settings(worlds=2)
-    (run, seed), _ = list_runs(options)
-    one, many = (edit_settings(options, run, seed, "memit", dose) for dose in (1, 300))
-    assert (one.batch, many.batch) == (1, 300)
-    assert one.settings_as_data() | {"batch": 0} == many.settings_as_data() | {"batch": 0}
+from experiments.measures.people_cells import is_requested
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -34,10 +25,3 @@ def test_whoever_a_request_is_about_is_found_in_their_own_world_only(seed):
             and cases["relation"][k] == choices.relation[i]
             for k in range(6)
         )
-
-
-def test_every_dose_divides_the_requests():
-    with pytest.raises(ValueError, match="multiple of every dose"):
-        Settings(edits=90, doses=(1, 100))
-    with pytest.raises(ValueError, match="multiple of 24"):
-        Settings(people=100)

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.studies.seesaw_models import MODELS, compare_models, compare_printed_models, sum_cells
-from lm.config import ModelConfig
+from experiments.measures.people_models import compare_models, compare_printed_models, sum_cells
 from testbed.evaluations.seesaw import NEW_HOLDERS, OLD_HOLDERS
 
 
@@ -53,13 +52,6 @@ def test_a_model_ranks_as_itself_and_is_compared_on_the_same_questions_only():
     assert other.cases == same.cases == sum_cells(one)[1].shape[1]
     with pytest.raises(ValueError, match="different questions"):
         compare_models(one, changes_of(1, asked_seed=1), 0)
-
-
-def test_models_differ_in_depth_or_in_width():
-    base, deep, wide = MODELS.values()
-    assert all(isinstance(model, ModelConfig) for model in MODELS.values())
-    assert (deep.layers, deep.hidden) == (2 * base.layers, base.hidden)
-    assert (wide.layers, wide.hidden, wide.mlp) == (base.layers, 2 * base.hidden, 2 * base.mlp)
 
 
 def test_the_papers_five_models_make_ten_pairs():

@@ -13,7 +13,7 @@ from corpus.config import DocumentConfig
 from corpus.text.documents import cut_documents
 from corpus.text.language import Kind, Language
 from corpus.text.sentences import Sentences, sample_sentences
-from experiments.studies.corpus_distributions import FALSE_ALARM, p_values_by_draw
+from tests.draws import FALSE_ALARM, p_values_by_draw
 from tests.worlds import make_world
 
 FALSE_ALARM_SIGMAS = 5.0

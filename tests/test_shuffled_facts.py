@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpus.config import WorldConfig
 from corpus.world import build_world
-from experiments.studies.shuffled_facts import shuffle_dependent_facts
+from experiments.analyses.shuffled_facts import shuffle_dependent_facts
 
 
 @given(st.integers(0, 10**6))

@@ -2,51 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from experiments.studies.agreement import CASES, agreement_by_factor, draw_case_weights, weighted_ratios
-from experiments.studies.stability import ModelVariant, Settings, list_variants, pairs_by_factor
+from experiments.measures.agreement import CASES, agreement_by_factor, weighted_ratios
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import kendall_tau
-
-
-def test_the_default_is_three_seeds_of_two_depths():
-    made = list_variants(Settings())
-    assert len(made) == len(set(made)) == 6
-    by_factor = pairs_by_factor(made)
-    assert {factor: len(both) for factor, both in by_factor.items()} == {"depth": 3, "seed": 6}
-    for factor, both in by_factor.items():
-        for i, j in both:
-            differ = [
-                name for name in ModelVariant._fields if getattr(made[i], name) != getattr(made[j], name)
-            ]
-            assert differ == [factor]
-    for one in made:
-        assert one.shape.hidden == one.shape.heads * one.shape.head_width
-
-
-def test_everything_can_vary():
-    vary = ("seed", "depth", "size", "tokenizer", "world")
-    by_factor = pairs_by_factor(list_variants(Settings(vary=vary)))
-    assert set(by_factor) == set(vary)
-    assert {one.name for one in list_variants(Settings(vary=vary))} >= {
-        one.name for one in list_variants(Settings())
-    }
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_cases_of_one_cluster_are_drawn_together(seed):
-    rng = np.random.default_rng(seed)
-    subject, other = rng.integers(0, 4, 9), np.arange(9)
-    drawn = draw_case_weights({"subject": subject}, 5, rng)
-    assert (drawn[0] == 1).all()
-    for s in np.unique(subject):
-        assert (np.ptp(drawn[:, subject == s], axis=1) == 0).all()
-    first = [np.flatnonzero(subject == s)[0] for s in np.unique(subject)]
-    assert (drawn[1:, first].sum(1) == len(first)).all(), "as many clusters as there are"
-    both = draw_case_weights({"subject": subject, "other": other}, 2000, rng)[1:]
-    assert both.mean() == pytest.approx(1, abs=0.1), "and crossed levels weigh one on average"
 
 
 def test_ratios_weigh_cases():
@@ -90,8 +49,3 @@ def test_the_interval_is_of_the_mean_over_pairs():
     naive = [np.mean([kendall_tau(r[i], r[j]) for i, j in both]) for r in ranked]
     assert of_seeds.tau.value == pytest.approx(naive[0])
     assert of_seeds.tau[1:3] == pytest.approx(np.quantile(naive[1:], [0.025, 0.975]))
-
-
-def test_too_few_to_rank():
-    with pytest.raises(ValueError, match="3 editors"):
-        Settings(editors=("rome", "full"))

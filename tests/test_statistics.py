@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.studies import coverage, coverage_scenes
+from experiments.analyses import coverage
+from experiments.measures import coverage_scenes
 from testbed.scores import statistics
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import (

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from corpus.seeds import generator
 from experiments import record
+from experiments.analyses import structure_reasoning
+from experiments.analyses.structure_reasoning import SELF
 from experiments.command import run_module
-from experiments.studies import structure_reasoning
-from experiments.studies.structure_reasoning import GRID, SELF, Tally, count_steps, generalise
-from experiments.tidy import FIGURES, read_nested
+from experiments.figures import FIGURES, read_nested
+from experiments.measures.corpus_reader import GRID, Tally, count_steps, generalise
 
 
 @given(st.integers(0, 10**6))

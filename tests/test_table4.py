@@ -7,9 +7,9 @@ import pytest
 from experiments import record
 from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import run_module
+from experiments.figures import FIGURES, read_nested, read_page
 from experiments.studies import table4
 from experiments.studies.pretrain import scale_preset
-from experiments.tidy import FIGURES, read_nested, read_page
 from testbed.presets import CORPUS, EDIT, TRAIN
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from corpus.graph import build_graph
 from experiments import record
+from experiments.analyses import table_dependences
+from experiments.analyses.table_dependences import KnownTable, draw_table, judge_search
 from experiments.command import run_module
-from experiments.studies import table_dependences
-from experiments.studies.table_dependences import KnownTable, draw_table, judge_search
-from experiments.tidy import FIGURES, read_nested
+from experiments.figures import FIGURES, read_figures
 
 
 def town_and_land(upstream):
@@ -63,9 +63,10 @@ def test_the_study_finds_most_and_nothing_false_and_is_written_down(tmp_path, mo
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     assert run_module(table_dependences, ["--runs", str(tmp_path / "runs"), "--tables", "16"]) == 0
     (folder,) = (tmp_path / "records").iterdir()
-    found = read_nested(folder / FIGURES, "found")
-    assert set(found) == set(table_dependences.SEARCHES)
-    held_out = {share: figures[0] for share, figures in found["held out"].items()}
+    figures = [one for one in read_figures(folder / FIGURES) if one.row >= 0]
+    assert {one.labels[0] for one in figures} == set(table_dependences.SEARCHES)
+    found = {(one.labels[0], one.figure): one.value for one in figures}
+    held_out = {share: value for (search, share), value in found.items() if search == "held out"}
     assert held_out["false tables"] == held_out["false pairs"] == held_out["wrong"] == 0
     assert held_out["found, usual"] > 0.8
-    assert found["masses fixed"]["false tables"][0] > 0
+    assert found["masses fixed", "false tables"] > 0

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corpus.files import read_json, write_json
-from experiments.command import name_of_module
+from experiments.figures import FIGURES, figures_of_table, flatten_figures, read_figures, write_figures
 from experiments.record import RECORDS, SETTINGS
-from experiments.tidy import FIGURES, flatten_figures, read_figures, read_markdown, write_figures
+from experiments.study import name_of_module
 from testbed.console import print_table, say
 from testbed.run.runs import provenance
+from testbed.scores.tables import Table
 
 Settings = TypeVar("Settings")
 Range = dict[str, float]
@@ -145,13 +146,13 @@ def record_stage(
     title: str,
     stage: str,
     figures: dict[str, Any],
-    pages: Mapping[str, str] | None = None,
+    tables: Iterable[Table] = (),
     **settings: Any,
 ) -> Path:
     """Write a stage's figures into record <today>-<title>, beside those of others; returns its folder.
 
     Args:
-        pages: pages of tables (Markdown), by name.
+        tables: what is shown of them.
         settings: whatever the figures depend on.
     """
     folder = RECORDS / f"{date.today():%Y-%m-%d}-{title}"
@@ -160,11 +161,10 @@ def record_stage(
     made_with = provenance()
     stages = read_json(folder / SETTINGS)["stages"] if (folder / SETTINGS).exists() else {}
     rows = flatten_figures(stage, figures)
-    for page, text in (pages or {}).items():
-        rows += read_markdown(page, text)
+    rows += [row for table in tables for row in figures_of_table(f"{title}.md", table)]
     others = read_figures(folder / FIGURES) if stages else []
-    tables = {row.table for row in rows}
-    write_figures([*(one for one in others if one.table not in tables), *rows], folder / FIGURES)
+    written = {row.table for row in rows}
+    write_figures([*(one for one in others if one.table not in written), *rows], folder / FIGURES)
     write_json(
         folder / SETTINGS,
         {

@@ -91,9 +91,7 @@ def run_study(settings: Settings) -> None:
     draw_training(lines, run.report / "training.png")
     seconds = {f"{target:.0%}": seconds_to(lines, target) for target in TARGETS}
     speed = median(line["tokens_per_second"] for line in lines)
-    folder = write_record(
-        run, title, repeat_command, lines, seconds_to_accuracy=seconds, tokens_per_second=speed
-    )
+    folder = write_record(run, title, repeat_command, seconds_to_accuracy=seconds, tokens_per_second=speed)
     say(f"record {folder}")
 
 

@@ -12,75 +12,49 @@ one of its properties. The corpus was found on a taxonomy of another seed. It im
 that is made here; "half of the premises" has edits that no document imagined.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from corpus.config import DocumentConfig
-from experiments import stages
 from experiments.command import launch_module
-from experiments.record import estimate_as_list
-from experiments.settings import StagedSettings
-from lm.editors.context_distillation import DistillationConfig
-from lm.editors.in_context import InContextConfig
+from experiments.study import Changes, Study, Values, WorldOptions
 from lm.editors.keyed import AT_THE_NAME
 from testbed.evaluations.held_out import HELD_OUT, OBJECT_HELD_OUT, SEEN, SUBJECT_HELD_OUT
-from testbed.evaluations.taxi import Taxi
 from testbed.evaluations.taxi.metrics import CONSISTENCY, OTHERS_RIGHT, SUCCESS, reverse_name
-from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
-from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.scores.statistics import Estimate
-from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell, Table
-from testbed.settings import CaseConfig, EditSettings
+from testbed.presets import TRAIN
+from testbed.scores.views import View
 
-NAME, EVALUATION = "taxi-contexts", "taxi"
-DOCUMENTS = replace(
-    CORPUS[EVALUATION].documents,
-    length=3,
-    imagine=0.6,
-    bystanders=0.9,
-    digressions=0.5,
-    chosen_subjects=1.0,
-    chosen_objects=1.0,
-)
-"""Three sentences each; most imagine something, and half of these go on about another subject."""
-CORPORA: Mapping[str, DocumentConfig] = {
-    "binding": DOCUMENTS,
-    "no digressions": replace(DOCUMENTS, digressions=0.0),
-    "documents of ten sentences": replace(DOCUMENTS, length=10),
-    "half of the premises": replace(DOCUMENTS, chosen_subjects=0.5, chosen_objects=0.5),
+BINDING = {
+    "length": 3, "imagine": 0.6, "bystanders": 0.9, "digressions": 0.5,
+    "chosen-subjects": 1.0, "chosen-objects": 1.0,
+}  # fmt: skip
+"""Documents of three sentences; most imagine something, and half of these go on about another subject."""
+CORPORA: dict[str, dict[str, float]] = {
+    "binding": {},
+    "no digressions": {"digressions": 0.0},
+    "documents of ten sentences": {"length": 10},
+    "half of the premises": {"chosen-subjects": 0.5, "chosen-objects": 0.5},
 }
+"""What each corpus has otherwise."""
 WHOLE, TABLES = "binding", "binding, TAXI's tables"
-CONTEXTS = {"imagine": InContextConfig(imagine=True), "four times": InContextConfig()}
+CONTEXTS = ("imagine", "four times")
 """What is read before a question: that the edit is imagined, or the edit four times over."""
-DISTILLED = {
-    "distilled": DistillationConfig(),
-    "distilled, at the name": DistillationConfig(fit=AT_THE_NAME),
-}
+DISTILLED = ("distilled", "distilled, at the name")
 """What the model says after "imagine" is fitted into its weights, and where it is stored."""
-METHODS: Mapping[str, InContextConfig | DistillationConfig] = {**CONTEXTS, **DISTILLED}
-PARTS = (SEEN, SUBJECT_HELD_OUT, OBJECT_HELD_OUT, HELD_OUT)
-"""Edits whose subject and object documents imagined, and edits of which they never imagined one or both."""
 METRICS = (SUCCESS, CONSISTENCY, reverse_name(SUCCESS), OTHERS_RIGHT)
+BOLD = TRAIN["paper-laptop"].train
+"""Larger steps than the preset's."""
 
 
 @dataclass(frozen=True)
-class Settings(StagedSettings):
+class Options(WorldOptions):
     """How much is measured."""
 
     path: str = ""
     """Folder of TAXI's data; without it, generated taxonomies only."""
-    seeds: int = 3
-    """Taxonomies, of seeds 1, 2, ..., from which models read the binding corpus."""
     other_seeds: int = 1
-    """Taxonomies from which they read the corpora that lack something."""
+    """Taxonomies from which models read the corpora that lack something."""
     table_seeds: int = 3
     """Models that read TAXI's tables."""
-    edits: int = 120
-    """Edits of each generated taxonomy."""
     real_edits: int = 976
     """Edits of TAXI's tables, which have so many."""
     distilled_edits: int = 60
@@ -88,120 +62,66 @@ class Settings(StagedSettings):
     steps: int = 800
     """Steps of training."""
 
-
-def list_corpora(options: Settings) -> list[str]:
-    """The corpora, TAXI's tables first of all others where they are given."""
-    return [WHOLE, *[TABLES] * bool(options.path), *(name for name in CORPORA if name != WHOLE)]
-
-
-def list_methods(corpus: str) -> list[str]:
-    """Contexts that are read; where they bind, they are distilled, too."""
-    return [*CONTEXTS, *(DISTILLED if corpus in (WHOLE, TABLES) else ())]
-
-
-def list_runs(options: Settings, corpus: str) -> list[tuple[Run, int]]:
-    """The run and the seed of each model of a corpus."""
-    seeds = {WHOLE: options.seeds, TABLES: options.table_seeds}
-    name = "tables" if corpus == TABLES else corpus.replace(" ", "-")
-    return stages.runs_of_worlds(options.runs, f"{NAME}-{name}", seeds.get(corpus, options.other_seeds))
+    @property
+    def cells(self) -> list[Values]:
+        """Models of every corpus, of seeds 1, 2, ...; TAXI's tables where they are given."""
+        tables = {TABLES: self.table_seeds} if self.path else {}
+        counts = {WHOLE: self.worlds} | tables | {name: self.other_seeds for name in CORPORA if name != WHOLE}
+        return [
+            {"corpus": corpus, "name": "tables" if corpus == TABLES else corpus, "seed": seed}
+            for corpus, count in counts.items()
+            for seed in range(1, 1 + count)
+        ]
 
 
-def model_settings(
-    options: Settings, corpus: str, run: Run, seed: int
-) -> tuple[CorpusSettings, TrainSettings]:
-    """Settings of one world and its model, which takes larger steps than the preset's."""
-    where = stages.settings_of_run(run, seed)
-    base, training = CORPUS[EVALUATION], TRAIN[EVALUATION]
-    world = replace(base.world, path=options.path if corpus == TABLES else "")
-    bold = TRAIN["paper-laptop"].train
-    recipe = replace(
-        training.train,
-        steps=options.steps,
-        rows=bold.rows,
-        adam_learning_rate=bold.adam_learning_rate,
-        softmax_entries=1024,
-    )
-    model = replace(training.model, precision="bfloat16")
-    return (
-        replace(base, world=world, documents=CORPORA.get(corpus, DOCUMENTS), **where),
-        replace(training, model=model, train=recipe, **where),
-    )
+def corpus_of(cell: Values) -> Changes:
+    """One of CORPORA, or TAXI's tables."""
+    documents = BINDING | CORPORA.get(cell["corpus"], {})
+    path = cell["path"] if cell["corpus"] == TABLES else ""
+    return {"world.path": path} | {f"documents.{name}": value for name, value in documents.items()}
 
 
-def edit_settings(options: Settings, corpus: str, run: Run, seed: int, method: str) -> EditSettings:
-    """Edits in context and contexts that say nothing of the request, or edits that fit what it says."""
-    base, distills = EDIT[EVALUATION], method in DISTILLED
-    editor = "context-distillation" if distills else "in-context"
-    count = options.real_edits if corpus == TABLES else options.edits
-    return replace(
-        base,
-        **stages.settings_of_run(run, seed),
-        editors=(editor,),
-        cases=CaseConfig(count=options.distilled_edits if distills else count),
-        configs=base.configs | {editor: METHODS[method]},
-        evaluations={EVALUATION: Taxi(controls=not distills)},
-    )
+def edits_of(cell: Values) -> Changes:
+    """Contexts, and contexts that say nothing of the request; or edits that fit what is said."""
+    count = cell["real_edits"] if cell["corpus"] == TABLES else cell["edits"]
+    distills = cell["editor"] in DISTILLED
+    return {"taxi.controls": not distills, "cases.count": cell["distilled_edits"] if distills else count}
 
 
-def run_study(options: Settings) -> None:
-    """Worlds, models, edits, record."""
-    stages.run_in_stages(options, study_stages, record_study)
+def editors_of(cell: Values) -> Sequence[str]:
+    """Contexts are distilled where they bind."""
+    return [name for name in cell["editors"] if name in CONTEXTS or cell["corpus"] in (WHOLE, TABLES)]
 
 
-def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
-    """Everything in its order; trainings stop when the time is over."""
-    for corpus in list_corpora(options):
-        for run, seed in list_runs(options, corpus):
-            yield from stages.model_stages(*model_settings(options, corpus, run, seed), clock)
-            make_settings = partial(edit_settings, options, corpus, run, seed)
-            yield from stages.edit_stages(map(make_settings, list_methods(corpus)))
-
-
-def record_study(options: Settings) -> Path:
-    """How far each context is followed, and by whom."""
-    found: dict[str, dict[str, dict[str, Estimate]]] = {}
-    for corpus in list_corpora(options):
-        runs = list_runs(options, corpus)
-        for method in list_methods(corpus):
-            settings = edit_settings(options, corpus, *runs[0], method)
-            (editor,) = stages.score_edits([run for run, _ in runs], settings)
-            found[f"{corpus}, {method}"] = sentence_estimates(editor)
-    every = [run for corpus in list_corpora(options) for run, _ in list_runs(options, corpus)]
-    stated = {run.name: read_metrics(run)[-1]["accuracy"] for run in every}
-    figures = {
-        setting: {what: {m: estimate_as_list(x) for m, x in row.items()} for what, row in rows.items()}
-        for setting, rows in found.items()
-    }
-    pages = {"taxi_contexts.md": stages.show_tables([contexts_table(found)])}
-    return options.record(
-        every[0], pages, ("corpus and method", "sentence"), found=figures, stated_facts=stated
-    )
-
-
-def sentence_estimates(editor: ScoredEditor) -> dict[str, dict[str, Estimate]]:
-    """By sentence that is read, what is measured: the edit, some parts of the edits, the controls."""
-    is_apart = editor.summary[HELD_OUT][editor.name][SUCCESS].cases
-    readers = {"the edit": ("all", editor.name)}
-    readers |= {f"the edit, {part}": (part, editor.name) for part in PARTS if is_apart}
-    readers |= {control.rpartition(", told ")[2]: ("all", control) for control in editor.control_readers}
-    return {
-        sentence: {metric: editor.summary[part][reader][metric] for metric in METRICS}
-        for sentence, (part, reader) in readers.items()
-    }
-
-
-def contexts_table(found: Mapping[str, Mapping[str, Mapping[str, Estimate]]]) -> Table:
-    """A row for each corpus and context, and what they read."""
-    rows: list[list[Cell]] = [
-        [setting, what, *row.values()]
-        for setting, by_sentence in found.items()
-        for what, row in by_sentence.items()
-    ]
-    note = (
-        "A sentence about somebody else must change nothing: its success is how far a context does not bind."
-    )
-    return Table(NAME, "Of whom a context is followed", ["corpus", "told", *METRICS], rows, note, words=2)
-
+STUDY = Study(
+    options=Options(worlds=3, edits=120, editors=(*CONTEXTS, *DISTILLED)),
+    run="taxi-contexts-{name}-{seed}",
+    preset="taxi",
+    pool=("name", "seed"),
+    corpus=corpus_of,
+    train=lambda cell: {
+        "train.steps": cell["steps"], "train.rows": BOLD.rows,
+        "train.adam-learning-rate": BOLD.adam_learning_rate, "train.softmax-entries": 1024,
+        "model.precision": "bfloat16",
+    },
+    edit=edits_of,
+    editors=editors_of,
+    variants={
+        "imagine": ("in-context", {"in-context.imagine": True}),
+        "four times": ("in-context", {}),
+        "distilled": ("context-distillation", {}),
+        "distilled, at the name": ("context-distillation", {"context-distillation.fit": AT_THE_NAME}),
+    },
+    subsets=(SEEN, SUBJECT_HELD_OUT, OBJECT_HELD_OUT, HELD_OUT),
+    views=[
+        View("taxi-contexts", "Of whom a context is followed", METRICS, who=("editor", "control"),
+             rows={"corpus": "corpus", "reader": "told"},
+             note="Of somebody else's sentence success is how far a context does not bind."),
+        View("held-out", "Edits whose subject and object documents imagined, or not", METRICS,
+             rows={"corpus": "corpus", "reader": "told", "subset": "edits"},
+             where={"subset": (SEEN, SUBJECT_HELD_OUT, OBJECT_HELD_OUT, HELD_OUT)}),
+    ],
+)  # fmt: skip
 
 if __name__ == "__main__":
     launch_module()

@@ -14,60 +14,24 @@ Tables: by kind, the residuals of laws that were taught, and of those that were 
 (`experiments.consequence_logic` has what is asked).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Literal
-
-from experiments import stages
 from experiments.command import launch_module
-from experiments.settings import StagedSettings
+from experiments.measures.consequence_logic import LAWS, ConsequenceLogic
+from experiments.measures.revision_tables import KINDS
+from experiments.measures.revision_worlds import LISTS, corpus_of_world, presets_of_world, training_of_world
 from experiments.studies import revision
-from experiments.studies.consequence_logic import LAWS, ConsequenceLogic
-from experiments.studies.revision_tables import KINDS, Estimates, estimate_parts, shorten_estimates
-from experiments.studies.revision_worlds import LISTS, RevisionWorld, prepare_run
-from testbed.commands.edit import edit
-from testbed.evaluations.catalogue import prefix_of, recorded_evaluation_named
+from experiments.study import Changes, Study, StudyOptions, Values
+from testbed.evaluations.catalogue import prefix_of
 from testbed.evaluations.hase.metrics import SUCCESS
-from testbed.run.runs import Run
-from testbed.scores.gather import EditorResults, gather_results
-from testbed.scores.tables import Cell, Table
-from testbed.settings import EditSettings
+from testbed.scores.views import Column, View
 
-EVALUATION = "experiments.studies.consequence_logic:ConsequenceLogic"
+EVALUATION = "experiments.measures.consequence_logic:ConsequenceLogic"
 TAUGHT = ("TF", "not", "and", "or")
 UNTAUGHT = ("not B", "B or A", *LAWS)
 """Laws by whether `self-bayes` is taught them; of "C, answer" and "not C" it is taught one consequence."""
 METRICS = (SUCCESS, *(f"logic {law}" for law in (*TAUGHT, *UNTAUGHT)))
 
 
-@dataclass(frozen=True)
-class Settings(StagedSettings):
-    """Which worlds and editors, and how many edits."""
-
-    worlds: Literal["development", "report"] = "report"
-    """Settings may be chosen on the first list only."""
-    kinds: tuple[Literal["published", "fact", "sentence"], ...] = ("published", "fact", "sentence")
-    """Kinds of worlds."""
-    editors: tuple[str, ...] = (
-        "self-bayes", "count-based, soft, unread", "lora-down", "embeddings", "none", revision.TRUE,
-    )  # fmt: skip
-    """Who edits, by the names of `experiments.revision`."""
-    cases: int = 60
-    """Edits by each editor in each world."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.editors or set(self.editors) - set(revision.VARIANTS):
-            raise ValueError(f"editors must be some of {', '.join(revision.VARIANTS)}")
-
-    def worlds_of_kind(self, kind: str) -> list[RevisionWorld]:
-        """The worlds of one kind in which a cause has two consequences."""
-        return [w for w in LISTS[self.worlds] if w.kind == kind and _has_two_consequences(w.parents)]
-
-
-def _has_two_consequences(parents: tuple[int, ...] | None) -> bool:
+def has_two_consequences(parents: tuple[int, ...] | None) -> bool:
     """Whether some relation has two others below it; built-in worlds are pairs."""
     above = parents or ()
 
@@ -78,65 +42,43 @@ def _has_two_consequences(parents: tuple[int, ...] | None) -> bool:
     return any(roots.count(r) > 2 for r in roots)
 
 
-def run_study(settings: Settings) -> None:
-    """Models, edits, tables, record."""
-    stages.run_in_stages(settings, study_stages, record_study)
+def edits_of(cell: Values) -> Changes:
+    """As in `experiments.revision`, other questions."""
+    asked = ConsequenceLogic(edits="upstream", reinforce=float(cell["editor"] == revision.TRUE))
+    own = revision.edits_of({**cell, "changing": False})
+    others = {name: value for name, value in own.items() if not name.startswith("hase.")}
+    return others | {"evaluation": EVALUATION, "evaluations": {prefix_of(EVALUATION): asked}}
 
 
-def study_stages(settings: Settings, _: stages.Clock) -> Iterator[stages.Stage]:
-    """The models, and after each its edits."""
-    for kind in settings.kinds:
-        for world in settings.worlds_of_kind(kind):
-            yield f"model of {world.name}", partial(prepare_run, world, settings.runs)
-            for name in settings.editors:
-                yield f"edit {world.name} by {name}", partial(edit, edit_settings(settings, world, name))
-
-
-def edit_settings(settings: Settings, world: RevisionWorld, name: str) -> EditSettings:
-    """What one editor is to edit in one world: as in `experiments.revision`, other questions."""
-    like = revision.Settings(cases=settings.cases, runs=settings.runs)
-    base = revision.edit_settings(like, world, name)
-    hase = base.evaluations["hase"]
-    mine = ConsequenceLogic(edits=hase.edits, reinforce=hase.reinforce)
-    return replace(base, evaluation=EVALUATION, evaluations=base.evaluations | {prefix_of(EVALUATION): mine})
-
-
-def gather_edits(settings: Settings, world: RevisionWorld) -> list[EditorResults]:
-    """What each editor did in one world."""
-    by_name, run = [], Run(settings.runs, world.name)
-    for name in settings.editors:
-        (one,) = gather_results(
-            [run],
-            recorded_evaluation_named(EVALUATION),
-            stages.config_matcher(edit_settings(settings, world, name)),
+STUDY = Study(
+    options=StudyOptions(
+        editors=("self-bayes", "count-based, soft, unread", "lora-down", "embeddings", "none", revision.TRUE),
+        edits=60,
+    ),
+    cells=lambda _: [
+        {"kind": world.kind, "world": world, "seed": world.seed}
+        for kind in KINDS
+        for world in LISTS["report"]
+        if world.kind == kind and has_two_consequences(world.parents)
+    ],
+    run="{world.name}",
+    preset=lambda cell: presets_of_world(cell["world"]),
+    pool=("world", "seed"),
+    corpus=lambda cell: corpus_of_world(cell["world"], cell["runs"]),
+    train=lambda cell: training_of_world(cell["world"]),
+    edit=edits_of,
+    variants=revision.VARIANTS,
+    views=[
+        View(
+            kind,
+            title,
+            [Column(SUCCESS, "edits", show="count"), *METRICS],
+            where={"kind": kind},
+            note=f"Residuals of {', '.join(UNTAUGHT)} are untaught.",
         )
-        by_name.append(one._replace(name=name))
-    return by_name
-
-
-def logic_table(kind: str, by_editor: Estimates, worlds: int) -> Table:
-    """An editor a row: what was taught, then what was not."""
-    rows: list[list[Cell]] = [
-        [name, row["all"][SUCCESS].cases, *(row["all"].get(metric) for metric in METRICS)]
-        for name, row in by_editor.items()
-    ]
-    note = f"Residuals of {', '.join(UNTAUGHT)} are untaught. {worlds} worlds."
-    return Table(kind, KINDS[kind], ["editor", "edits", *METRICS], rows, note)
-
-
-def record_study(settings: Settings) -> Path:
-    """A table for each kind, and the figures behind it."""
-    tables, figures = [], {}
-    for kind in settings.kinds:
-        worlds = [gather_edits(settings, world) for world in settings.worlds_of_kind(kind)]
-        estimates = estimate_parts(
-            stages.pool_worlds(worlds), lambda r: {"all": r.cases["child"]}, lambda _: METRICS, ()
-        )
-        tables.append(logic_table(kind, estimates, len(worlds)))
-        figures[kind] = shorten_estimates(estimates)
-    run = Run(settings.runs, settings.worlds_of_kind(settings.kinds[0])[0].name)
-    return settings.record(run, {"untaught_logic.md": stages.show_tables(tables)}, found=figures)
-
+        for kind, title in KINDS.items()
+    ],
+)
 
 if __name__ == "__main__":
     launch_module()

@@ -1,0 +1,1 @@
+"""What is measured without edits by the testbed: agents alone, simulations, edits worked out by hand."""

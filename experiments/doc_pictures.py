@@ -1,0 +1,128 @@
+"""The pictures of docs/findings.md as data: which figures of which records are dots, with their intervals."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from experiments.figures import Figure
+from testbed.pages.charts import interval_halves, picture_style, save_figure
+from testbed.pages.inks import AGENT, GRID, LATER, MODEL, QUIET
+
+COLOURS = (MODEL, AGENT, LATER, QUIET)
+Words = tuple[str, ...]
+
+
+class Chart(NamedTuple):
+    """A chart of dots: a row for each thing that is compared, a colour for each series.
+
+    Attributes:
+        title: what to see.
+        across: what the axis measures.
+        records: whose figures they are.
+        rows, series: what each is called, and by which words its figures are found.
+        shared: further words of every figure.
+    """
+
+    title: str
+    across: str
+    records: Words
+    rows: Mapping[str, Words]
+    series: Mapping[str, Words]
+    shared: Words = ("found",)
+
+
+def by_name(*names: str) -> dict[str, Words]:
+    """Rows that are called as they are in the records."""
+    return {name: (name,) for name in names}
+
+
+FOLLOWS = "consequence follows | answer s1r2, must change"
+"""Of dependent facts the share that is updated: its names in records of today and of earlier days."""
+DEMO_WORLDS = ("2026-11-25-demo-worlds", "2026-11-25-demo-worlds-3")
+HARM = {"dependent facts updated": (FOLLOWS,), "others' facts kept": ("others' facts kept | answer others",)}
+STRUCTURE_NAMES = tuple(
+    f"{kind}, {factor}"
+    for kind, factors in (
+        ("published", ("base", "two levels", "four levels", "five levels", "six levels", "two causes",
+                       "four causes", "Zipf 0", "Zipf 2", "two tokens", "three tokens", "five relations",
+                       "thirty relations", "no labels")),
+        ("fact", ("base", "five levels", "three causes", "three tokens")),
+        ("sentence", ("base", "three causes", "Zipf 0", "Zipf 2", "three tokens")),
+        ("fact", ("everything",)),
+        ("published", ("labels of truth", "labels of and, or", "three causes", "four tokens", "everything")),
+    )
+    for factor in factors
+)  # fmt: skip
+STRUCTURES = tuple(f"2026-11-{day}-structures-{number}" for day in (25, 26) for number in (2, 3))
+CHARTS = {
+    "harm": Chart(
+        "Editors update little, or harm others, or reason first", "share", DEMO_WORLDS,
+        by_name("lora-down", "rome", "full-early", "embeddings", "count-based", "keyed"), HARM,
+        ("found", "contradicts the truth"),
+    ),
+    "paper": Chart(
+        "83 million parameters, 100,000 facts: one editor updates and harms nobody", "share",
+        tuple(f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")),
+        by_name("lora-down", "rome", "full", "embeddings", "count-based", "keyed"), HARM, ("found", "all"),
+    ),
+    "support": Chart(
+        "The more subjects have the new object, the more is updated", "dependent facts updated", DEMO_WORLDS,
+        {"nobody": ("support 0",), "one": ("support 1",), "2 to 4": ("support 2-4",),
+         "5 to 19": ("support 5-19",), "20 or more": ("support 20+",)},
+        by_name("keyed", "count-based", "embeddings", "lora-down"), ("found", FOLLOWS),
+    ),
+    "structures": Chart(
+        "keyed updates as counting does, but for names of several tokens in two worlds", "followed",
+        STRUCTURES,
+        by_name(*STRUCTURE_NAMES), {"keyed": ("keyed",), "counting, tuned": ("keyed, tuned counting",)},
+        ("found", FOLLOWS),
+    ),
+    "size": Chart(
+        "Rankings by propagation hold across depth, rankings by damage less", "Kendall's tau",
+        ("2026-11-23-stability",),
+        {"propagation ratio": ("propagation ratio",), "consequence follows": (FOLLOWS,),
+         "damage": ("damage",), "others' facts kept": ("answer s2",)},
+        {"2 layers against 12": ("depth",), "seed against seed": ("seed",)}, ("found", "tau"),
+    ),
+    "seesaw": Chart(
+        "Who has the old object loses most; the paper asks who has the new one", "D_d",
+        ("2026-11-23-seesaw",),
+        by_name("full", "memit", "mend", "ft-constrained", "rome", "self-bayes"),
+        {"have the new object": ("D_d new holders",), "have the old object": ("D_d old holders",),
+         "have neither": ("D_d neither",)},
+        ("found", "shift-frequency-said", "metrics"),
+    ),
+    "negation": Chart(
+        "A model that is told that S is false believes S as much as before its label", "p(S)",
+        ("2026-11-26-negation",),
+        by_name("S", '"S" is true', '"S" is false', '"not S" is true', '"S" is false, its label only'),
+        by_name("full", "lora-down", "the exact agent"), ("found", "false", "o after"),
+    ),
+}  # fmt: skip
+
+
+def draw_chart(chart: Chart, figures: Mapping[str, Mapping[str, Figure]], path: Path) -> None:
+    """Write a chart as SVG: the same bytes for the same figures.
+
+    Args:
+        figures: by row, by series.
+    """
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(6.4, 1.2 + 0.3 * len(figures)), layout="constrained")
+        for i, words in enumerate(chart.series):
+            beside = 0.18 * (i - (len(chart.series) - 1) / 2)
+            at = [k + beside for k, row in enumerate(figures.values()) if words in row]
+            columns = [row[words][6:9] for row in figures.values() if words in row]
+            value, low, high = np.array(columns, float).T
+            halves, colour = interval_halves(value, low, high), COLOURS[i % len(COLOURS)]
+            axis.errorbar(value, at, xerr=halves, fmt="o", color=colour, ms=4, capsize=2, lw=1.2, label=words)
+        axis.set_yticks(range(len(figures)), list(figures))
+        axis.invert_yaxis()
+        axis.set_xlabel(chart.across)
+        axis.grid(axis="x", color=GRID, lw=0.6)
+        figure.suptitle(chart.title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=len(chart.series))
+        save_figure(figure, path)

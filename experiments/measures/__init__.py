@@ -1,0 +1,1 @@
+"""Mathematics of studies: evaluations, agents and statistics of their own, apart from what is recorded."""

@@ -1,0 +1,53 @@
+"""Which other facts fall after edits of people, by kind of world, group and frequency."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from experiments.measures.people import CELLS, KINDS
+from experiments.study import Findings
+from testbed.evaluations.seesaw import OTHERS, crossing
+from testbed.evaluations.seesaw.attribution import attribution_table
+from testbed.evaluations.seesaw.groups import editor_changes, kinds_table, lowered_table
+from testbed.evaluations.seesaw.regression import (
+    fit_group_or_frequency,
+    fit_size_or_frequency,
+    regression_tables,
+)
+from testbed.scores.tables import Table
+
+
+def said_groups(findings: Findings) -> list[Any]:
+    """All editors in all worlds in which the corpus says who is in which group."""
+    return findings.editors(kind=[kind for kind in CELLS if kind.states_groups])
+
+
+def people_tables(findings: Findings) -> Iterator[Table]:
+    """Which other facts fall; who falls in each kind of worlds, by group and frequency; and over all."""
+    yield crossing.change_table({name: findings.editors(kind=kinds) for name, kinds in KINDS.items()})
+    for kind in CELLS:
+        editors = findings.editors(kind=kind)
+        every = [editor_changes(editor) for editor in editors]
+        for table in (
+            kinds_table(every), lowered_table(every), *regression_tables(every), attribution_table(every),
+            *(crossing.accuracy_table(editors, stated) for stated in (True, False)),
+            crossing.loss_table(editors),
+        ):  # fmt: skip
+            yield table._replace(title=f"{kind}: {table.title}")
+    for table in regression_tables([editor_changes(editor) for editor in said_groups(findings)]):
+        yield table._replace(title=f"All worlds, groups said: {table.title}")
+
+
+def fit_changes(findings: Findings) -> dict[str, Any]:
+    """What changes go with: groups or frequency in each kind of worlds, sizes of groups over all."""
+    by_kind = {
+        str(kind): {
+            one.name: {who: fit_group_or_frequency(editor_changes(one), who) for who in OTHERS}
+            for one in findings.editors(kind=kind)
+        }
+        for kind in CELLS
+    }
+    over_worlds = {
+        one.name: {who: fit_size_or_frequency(editor_changes(one), who) for who in OTHERS}
+        for one in said_groups(findings)
+    }
+    return {"group_or_frequency": by_kind, "over_worlds": over_worlds}

@@ -1,0 +1,471 @@
+"""A study as data: which models there are, who edits them, and which tables come of it. One runner for all.
+
+The file of a study has a docstring with its question, its command and the time it takes, and a `STUDY`:
+
+    STUDY = Study(
+        options=WorldOptions(worlds=10, editors=("lora-down", "rome"), edits=240),
+        run="demo-worlds-{seed}",
+        views=[View("all", "All requests", (SUCCESS, FOLLOWS))],
+    )
+
+A *cell* is one model with its edits: what varies, and its value, such as {"layers": 2, "seed": 0}. What it
+means to the commands are options as they are typed there: `--model.layers 2` is {"model.layers": 2}. Cells
+whose runs have one name share its corpus and its model, also with cells of other studies.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property, partial
+from pathlib import Path
+from shlex import quote
+from types import ModuleType
+from typing import Annotated, Any
+
+import jax
+import tyro
+
+from corpus.errors import InputError
+from experiments.figures import Figure, figures_of_frame
+from experiments.record import write_record
+from testbed.commands.corpus import build_corpus
+from testbed.commands.edit import edit
+from testbed.commands.train import train
+from testbed.commands.tune import tune
+from testbed.console import say
+from testbed.engine.catalogue import whose_options
+from testbed.engine.tuning import with_tuned_settings
+from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.presets import CORPUS, EDIT, TRAIN
+from testbed.run.runs import Run, read_metrics
+from testbed.run.runtime import prepare_jax
+from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
+from testbed.scores.frame import Frame, concat_frames, frame_of
+from testbed.scores.gather import EditorResults, gather_results, pool_results
+from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.tables import Table, markdown_section
+from testbed.scores.views import View, make_table
+from testbed.settings import CaseConfig, EditSettings, TuneSettings
+
+Values = dict[str, Any]
+"""What a cell is, and all that the study was asked; for edits also its `editor`, as tables call it."""
+Changes = dict[str, Any]
+"""Options of a command by their dotted names."""
+Edits = Annotated[int, tyro.conf.arg(aliases=["--cases"])]
+"""How many; records before 2026-11-28 call the option --cases."""
+Stage = tuple[str, Callable[[], object]]
+"""What is done, and doing it, which is quick where it was done before."""
+PLACES = ("runs", "minutes", "path", "facts")
+"""Options that say where or how long, and change no figure."""
+RESUMES = """
+Every stage is kept when it is done, so that a killed command goes on from there; with --minutes it leaves by
+itself after the stage in which they are over, or, while a model is trained, at once. When all are done, the
+record is written into experiments/records."""
+"""What --help says of it besides."""
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What every study is asked."""
+
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    minutes: float | None = None
+    """Leave after about this long; the same command goes on from there."""
+    editors: tuple[str, ...] = ()
+    """Who edits, by the names in tables."""
+    edits: Edits = 1
+    """Edits by each editor of each model."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if type(value) is int and one.name != "seed" and value < 1:
+                raise ValueError(f"{one.name} must be positive")
+
+    @property
+    def cells(self) -> list[Values]:
+        """The models of a study that does not say which: one."""
+        return [{"seed": 0}]
+
+
+@dataclass(frozen=True)
+class WorldOptions(StudyOptions):
+    """The same, of several worlds."""
+
+    worlds: Annotated[int, tyro.conf.arg(aliases=["--seeds"])] = 1
+    """Worlds of each kind, each with its own seed, corpus, model and edits."""
+
+    @property
+    def cells(self) -> list[Values]:
+        """A model for each world, of seeds 0, 1, ..."""
+        return [{"seed": seed} for seed in range(self.worlds)]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is measured.
+
+    Attributes:
+        options: what a command line may change, and what it is by default.
+        cells: all models with their edits, in their order; by default those of the options. `is_made` says of
+            one that its corpus and its model are there already.
+        run: the name of a cell's run, with values in braces.
+        preset: of corpus, training and edits; or three presets.
+        corpus, train, edit: how the settings of each command differ from the preset's.
+        variants: editors by their names in tables, where these are none of the testbed: whose method, and how
+            its edits differ from others.
+        pool: what differs between cells whose edits are pooled.
+        views: tables of what was found, by what tells cells apart that are not pooled.
+        world_views: the same of each cell by itself, also by what is pooled otherwise.
+        subsets: parts of the edits of which the record has figures, beside all.
+        tables: what else is shown.
+        figures: numbers of the study's own, by table, for its record.
+        before: stages that come first, such as a search of settings on a world of its own.
+        title: of the record; empty for the study's name.
+    """
+
+    options: StudyOptions
+    cells: Callable[[Any], Sequence[Values]] = lambda options: options.cells
+    run: str = "{seed}"
+    preset: Any = "tiny"
+    corpus: Callable[[Values], Changes] = lambda _: {}
+    train: Callable[[Values], Changes] = lambda _: {}
+    edit: Callable[[Values], Changes] = lambda _: {}
+    editors: Callable[[Values], Sequence[str]] = lambda values: values["editors"]
+    variants: Mapping[str, tuple[str, Changes]] = field(default_factory=dict)
+    pool: Sequence[str] = ("seed",)
+    views: Sequence[View] = ()
+    world_views: Sequence[View] = ()
+    subsets: Sequence[str] = ()
+    tables: Callable[["Findings"], Iterable[Table]] = lambda _: ()
+    figures: Callable[["Findings"], Mapping[str, Any]] = lambda _: {}
+    before: Callable[["Findings"], Iterable[Stage]] = lambda _: ()
+    title: Callable[[Any], str] = lambda _: ""
+
+
+class Clock:
+    """How long a command may still work.
+
+    Args:
+        minutes: from now on; without them, as long as it takes.
+    """
+
+    def __init__(self, minutes: float | None) -> None:
+        self._end = None if minutes is None else time.perf_counter() + 60 * minutes
+
+    def minutes_left(self) -> float | None:
+        """Minutes that are left, for a training to stop in; at least .1, and None where nothing limits it."""
+        return None if self._end is None else max((self._end - time.perf_counter()) / 60, 0.1)
+
+    @property
+    def is_over(self) -> bool:
+        """The minutes have passed."""
+        return self._end is not None and time.perf_counter() > self._end
+
+
+def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
+    """Do one stage after another, until the time is over.
+
+    A process may hold so many compiled programs that it gets no memory map for another, so that none outlives
+    its stage; they are kept on disk.
+
+    Args:
+        stages: in their order; may be made as they are needed.
+
+    Returns:
+        Whether all were done. If not, the next one is named.
+    """
+    for title, work in stages:
+        if clock.is_over:
+            say(f"next: {title}; run the same command to go on")
+            return False
+        say(title)
+        work()
+        jax.clear_caches()
+    return True
+
+
+def config_matcher(run: Run, settings: EditSettings) -> Callable[[dict], bool]:
+    """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors.
+
+    Args:
+        run: whose model is edited, for which hyper-parameters may have been chosen.
+    """
+    shared, configs = settings.settings_as_data(), settings.configs
+    if settings.tuned:
+        configs = with_tuned_settings(run, settings.editors, settings)
+
+    def is_match(config: dict) -> bool:
+        editor, seed = config["editor"], config["settings"]["seed"]
+        if editor not in settings.editors or config["settings"] != shared | {"seed": seed}:
+            return False
+        own = configs.get(whose_options(editor).options)
+        return own is None or as_plain_data(own) == config["method"]["settings"]["config"]
+
+    return is_match
+
+
+class Findings:
+    """A study with what it was asked: its cells as settings of commands, and what was found in them.
+
+    Attributes:
+        cells: of each all values, those of the options among them.
+        clock: how long the command may still work.
+    """
+
+    def __init__(self, name: str, study: Study, options: Any) -> None:
+        self.name, self.study, self.options = name, study, options
+        self.clock = Clock(options.minutes)
+        self._asked = {one.name: getattr(options, one.name) for one in fields(options)}
+        self._cells = list(study.cells(options))
+        self._gathered: dict[str, list[EditorResults]] = {}
+        self._scored: dict[str, list[ScoredEditor]] = {}
+
+    @property
+    def cells(self) -> list[Values]:
+        """All of them, in their order."""
+        return [self._asked | cell for cell in self._cells]
+
+    @property
+    def groups(self) -> list[Values]:
+        """What tells cells apart that are not pooled, each once."""
+        pooled = {*self.study.pool}
+        groups = [{k: v for k, v in cell.items() if k not in pooled} for cell in self._cells]
+        return [group for i, group in enumerate(groups) if group not in groups[:i]]
+
+    def select(self, **where: Any) -> list[Values]:
+        """The cells that have these values, or one of several in a list."""
+        wanted = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+        return [cell for cell in self.cells if all(cell[name] in values for name, values in wanted.items())]
+
+    def run_of(self, cell: Values) -> Run:
+        """Where a cell's corpus, model and edits are."""
+        return Run(self.options.runs, self.study.run.format_map(cell).replace(" ", "-"))
+
+    def runs(self, **where: Any) -> list[Run]:
+        """The runs of some cells, each once."""
+        return list(dict.fromkeys(self.run_of(cell) for cell in self.select(**where)))
+
+    def _place_of(self, cell: Values) -> dict[str, Any]:
+        run = self.run_of(cell)
+        return {"run": run.name, "runs": run.root, "seed": cell["seed"]}
+
+    def model_of(self, cell: Values) -> tuple[CorpusSettings, TrainSettings]:
+        """How its corpus and its model are made."""
+        written, trained, _ = presets_of(self.study, cell)
+        place = self._place_of(cell)
+        corpus = change_settings(CORPUS[written], place | self.study.corpus(cell))
+        return corpus, change_settings(TRAIN[trained], place | self.study.train(cell))
+
+    def edits_of(self, cell: Values, name: str) -> EditSettings:
+        """The edits of a cell by an editor, given its name in tables."""
+        editor, changes = self.study.variants.get(name, (name, {}))
+        cell = {**cell, "editor": name}
+        shared = self._place_of(cell) | {"editors": (editor,), "cases.count": cell["edits"]}
+        settings = change_settings(EDIT[presets_of(self.study, cell)[2]], shared | self.study.edit(cell))
+        if settings.tuned and not whose_options(editor).search:
+            settings = replace(settings, tuned="")
+        if settings.tuned and changes:
+            configs = with_tuned_settings(self.run_of(cell), (editor,), settings)
+            settings = replace(settings, configs=configs, tuned="")
+        return change_settings(settings, changes)
+
+    def stages(self) -> Iterator[Stage]:
+        """Everything in its order; trainings stop when the time is over."""
+        yield from self.study.before(self)
+        made = {self.run_of(cell).name for cell in self.cells if cell.get("is_made")}
+        for cell in self.cells:
+            if self.run_of(cell).name not in made:
+                made.add(self.run_of(cell).name)
+                yield from self.model_stages(cell)
+            about = "".join(f", {cell[key]}" for key in self._cells[0] if f"{{{key}" not in self.study.run)
+            for name in self.study.editors(cell):
+                title = f"edit {self.run_of(cell).name} by {name}{about}"
+                yield title, partial(self._edit, cell, name)
+
+    def model_stages(self, cell: Values) -> Iterator[Stage]:
+        """A corpus, and a model trained to its last step or until the time is over."""
+        corpus, training = self.model_of(cell)
+        yield f"corpus of {corpus.run}", partial(build_corpus, corpus)
+        yield f"model of {corpus.run}", lambda: train(replace(training, minutes=self.clock.minutes_left()))
+
+    def tuning_stages(self, cell: Values, cases: int, names: Iterable[str]) -> Iterator[Stage]:
+        """A world of its own with its model, and on some of its cases a search of each editor's settings."""
+        cell = self._asked | cell
+        yield from self.model_stages(cell)
+        for name in names:
+            settings = replace(self.edits_of(cell, name), tuned="", cases=CaseConfig(cases))
+            yield f"tune {name}", partial(tune, TuneSettings(**vars(settings)))
+
+    def _edit(self, cell: Values, name: str) -> None:
+        edit(self.edits_of(cell, name))
+
+    def results(self, **where: Any) -> list[EditorResults]:
+        """What each editor did in some cells together, by the names in tables."""
+        key = repr(where)
+        if key not in self._gathered:
+            self._gathered[key] = self._gather_all(self.select(**where))
+        return self._gathered[key]
+
+    def _gather_all(self, cells: Sequence[Values]) -> list[EditorResults]:
+        names = dict.fromkeys(name for cell in cells for name in self.study.editors(cell))
+        return [self._gather([c for c in cells if name in self.study.editors(c)], name) for name in names]
+
+    def _gather(self, cells: Sequence[Values], name: str) -> EditorResults:
+        wanted = [(self.run_of(cell), self.edits_of(cell, name)) for cell in cells]
+        evaluation = recorded_evaluation_named(wanted[0][1].evaluation)
+        matchers = [config_matcher(run, settings) for run, settings in wanted]
+
+        def gather(runs: Sequence[Run]) -> list[EditorResults]:
+            return gather_results(runs, evaluation, lambda config: any(is_of(config) for is_of in matchers))
+
+        runs = list(dict.fromkeys(run for run, _ in wanted))
+        found = gather(runs)
+        if len(found) > 1:
+            # Posteriors are exact in some of these worlds only.
+            each = [one for run in runs for one in gather([run])]
+            pooled = pool_results([one.results for one in each], range(len(each)))
+            found = [each[0]._replace(results=pooled)]
+        return found[0]._replace(name=name)
+
+    def editors(self, **where: Any) -> list[ScoredEditor]:
+        """What each editor reached in some cells together."""
+        key = repr(where)
+        if key not in self._scored:
+            self._scored[key] = score_editors(self.results(**where))
+        return self._scored[key]
+
+    @cached_property
+    def frame(self) -> Frame:
+        """All estimates, of cells that are pooled together."""
+        return concat_frames(
+            [frame_of(e).tag(**group) for group in self.groups if (e := self.editors(**group))]
+        )
+
+    @cached_property
+    def world_frame(self) -> Frame:
+        """All estimates, of each cell by itself."""
+        return concat_frames([frame_of(self.editors(**cell)).tag(**cell) for cell in self._cells])
+
+    def tables(self) -> Iterator[Table]:
+        """What the study shows."""
+        yield from (make_table(view, self.frame) for view in self.study.views)
+        yield from (make_table(view, self.world_frame) for view in self.study.world_views)
+        yield from self.study.tables(self)
+
+    def write_record(self) -> None:
+        """Tables are printed, and with all figures they are the record."""
+        runs = self.runs()
+        record_tables(
+            self.options,
+            runs[0],
+            self.tables(),
+            self.study.title(self.options) or self.name.replace("_", "-"),
+            command_of_options(self.name, self.options, self.study.options),
+            figures_of_frame(self.frame, self.study.subsets),
+            models={run.name: {"accuracy": read_metrics(run)[-1]["accuracy"]} for run in runs},
+            **self.study.figures(self),
+        )
+
+
+def run_study(name: str, study: Study, options: Any) -> None:
+    """All stages and then the record; until the minutes are over."""
+    prepare_jax()
+    findings = Findings(name, study, options)
+    if finish_stages(findings.stages(), findings.clock):
+        findings.write_record()
+
+
+def record_tables(
+    options: Any,
+    run: Run,
+    tables: Iterable[Table],
+    title: str = "",
+    command: str = "",
+    rows: Iterable[Figure] = (),
+    names: tuple[str, ...] = (),
+    **trees: Any,
+) -> None:
+    """Print the tables of a study, and write its record: see `experiments.record.write_record`.
+
+    Args:
+        options: what the study was asked; a module's own `Settings` say how it is called.
+        run: one whose settings the record has.
+    """
+    shown = list(tables)
+    say("\n".join(map(markdown_section, shown)))
+    if not command:
+        name = name_of_module(sys.modules[type(options).__module__])
+        title, command = title or name.replace("_", "-"), command_of_options(name, options, type(options)())
+    settings = {key: value for key, value in asdict(options).items() if key not in PLACES}
+    say(f"record: {write_record(run, title, command, shown, rows, names, settings, **trees)}")
+
+
+def name_of_module(module: ModuleType) -> str:
+    """Its own name without its room's, also of the one that this process was started with."""
+    assert module.__spec__ is not None, "it was imported or started by its name"
+    return module.__spec__.name.rpartition(".")[2]
+
+
+def presets_of(study: Study, cell: Values) -> tuple[str, str, str]:
+    """The presets of a cell's corpus, training and edits."""
+    preset = study.preset(cell) if callable(study.preset) else study.preset
+    return (preset, preset, preset) if isinstance(preset, str) else preset
+
+
+def change_settings(settings: Any, changes: Changes) -> Any:
+    """Settings with some options changed, by the names that a command line has for them.
+
+    >>> change_settings(EDIT["tiny"], {"cases.count": 12, "rome.token": "subject"}).configs["rome"].token
+    'subject'
+
+    Raises:
+        InputError: there is no such option.
+    """
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in changes.items():
+        head, _, rest = name.partition(".")
+        parts.setdefault(head.replace("-", "_"), {})[rest] = value
+    known = {one.name for one in fields(settings)}
+    new: dict[str, Any] = {}
+    for head, inner in parts.items():
+        if head in known:
+            new[head] = _change_part(getattr(settings, head), inner)
+            continue
+        # Options of editors and evaluations stand in two mappings, by their prefix.
+        where = next(
+            (where for where in ("configs", "evaluations") if head in _prefixes(settings, where)), None
+        )
+        if where is None:
+            options = ", ".join(sorted(known))
+            raise InputError(f"{type(settings).__name__} has no option {head}; choose among {options}")
+        key = _prefixes(settings, where)[head]
+        of = new.get(where, getattr(settings, where))
+        new[where] = {**of, key: _change_part(of[key], inner)}
+    return replace(settings, **new)
+
+
+def _change_part(part: Any, changes: dict[str, Any]) -> Any:
+    """A part of settings, or what is to stand in its place, with some options changed."""
+    part = changes.pop("", part)
+    return change_settings(part, changes) if changes else part
+
+
+def _prefixes(settings: Any, where: str) -> dict[str, str]:
+    return {key.replace("-", "_"): key for key in vars(settings).get(where, {})}
+
+
+def command_of_options(name: str, options: Any, default: Any) -> str:
+    """What repeats a study: options unlike the default, a folder of data as FOLDER."""
+    words = []
+    for one in fields(options):
+        value = getattr(options, one.name)
+        option = f"--{one.name.replace('_', '-')}"
+        if one.name in ("path", "facts") and value:
+            words.append(f"{option} FOLDER")
+        elif one.name not in PLACES and value != getattr(default, one.name):
+            several = value if isinstance(value, tuple) else (value,)
+            words.append(option if value is True else " ".join([option, *map(quote, map(str, several))]))
+    return " ".join([f"python -m experiments.{name}", *words])

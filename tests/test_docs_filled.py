@@ -1,0 +1,111 @@
+"""Tables and pictures of the docs are what the records have; cells that are not are named."""
+
+import re
+
+import pytest
+
+from corpus.errors import InputError
+from experiments import docs
+from experiments.doc_pictures import CHARTS, draw_chart
+from experiments.docs import BLOCK, HOME, figures_of_chart, fill_page, list_pages, print_figure
+from experiments.figures import FIGURES, Figure, write_figures
+
+PAGES = [page for page in list_pages() if BLOCK.search(page.read_text(encoding="utf-8"))]
+TABLE = """<!-- table: a b
+all = found
+o after = after
+half = -
+printed = -
+-->
+| | who | o after | damage | half |
+|---|---|---:|---:|---:|
+| all | `rome` | **0.51 ± 0.10** | 0.4 | 0.9 |
+| | told; not read | ? | 0.35 | 0.9 |
+| all | printed | 0.7 | | |
+<!-- end -->
+"""
+
+
+@pytest.fixture
+def records(tmp_path, monkeypatch):
+    """Two records; the second has measured one figure again."""
+    monkeypatch.setattr(docs, "RECORDS", tmp_path)
+    docs.index_figures.cache_clear()
+    for name, rome in (("a", 0.3), ("b", 0.513)):
+        (tmp_path / name).mkdir()
+        rows = [Figure("found", labels=("all", "rome"), figure="after", value=rome, low=0.41, high=0.61)]
+        if name == "a":
+            rows += [
+                Figure(
+                    "found", labels=("all", "told; not read"), figure="after", value=0.2, low=0.1, high=0.5
+                ),
+                Figure("found", labels=("all", "told; not read"), figure="damage", value=0.25),
+                Figure("found", labels=("all", "rome"), figure="damage \u2193", value=0.4),
+                Figure("found", labels=("some", "rome"), figure="damage", value=0.1),
+            ]
+        write_figures(rows, tmp_path / name / FIGURES)
+    yield
+    docs.index_figures.cache_clear()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_table_is_what_its_records_have(page):
+    text = page.read_text(encoding="utf-8")
+    assert fill_page(text, page.name) == text
+
+
+def test_most_tables_of_findings_come_from_records():
+    blocks = sum(len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in PAGES)
+    assert blocks >= 90
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_picture_is_what_its_records_have(name, tmp_path):
+    draw_chart(CHARTS[name], figures_of_chart(CHARTS[name]), tmp_path / "x.svg")
+    shown = HOME / "docs" / "findings" / f"{name}.svg"
+    words = [re.findall(r">([^<]+)</text>", path.read_text("utf-8")) for path in (tmp_path / "x.svg", shown)]
+    assert words[0] == words[1]
+    assert f"findings/{name}.svg" in (HOME / "docs" / "findings.md").read_text(encoding="utf-8")
+
+
+def test_cells_are_filled_and_others_left(records):
+    filled = fill_page(TABLE, "page.md")
+    changes = [(a, b) for a, b in zip(TABLE.split("\n"), filled.split("\n"), strict=True) if a != b]
+    assert changes == [
+        ("| | told; not read | ? | 0.35 | 0.9 |", "| | told; not read | 0.20 [0.10, 0.50] | 0.25 | 0.9 |")
+    ]
+    assert fill_page(filled, "page.md") == filled
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "`rome`",
+            "`memit`",
+            "page.md, line 7, '.*0.51 ± 0.10.*': no figure of a, b has all of after; all; found; memit",
+        ),
+        ("all = found\n", "", "are of several figures"),
+        ("table: a b", "table: nobody", "nobody is no record"),
+    ],
+)
+def test_what_no_record_has_is_named(records, old, new, said):
+    text = TABLE.replace(old, new)
+    if "several" in said:
+        text = text.replace("| all |", "| |", 1)
+    with pytest.raises(InputError, match=said):
+        fill_page(text, "page.md")
+
+
+@pytest.mark.parametrize(
+    ("cell", "printed"),
+    [
+        ("0.1", "0.6"),
+        ("**0.12**", "**0.62**"),
+        ("0.1 ± 0.2", "0.6 ± 0.10"),
+        ("1,234", "1"),
+        ("?", "0.62 ± 0.10"),
+    ],
+)
+def test_a_figure_is_printed_in_the_form_of_its_cell(cell, printed):
+    assert print_figure(Figure("found", value=0.62, low=0.52, high=0.72), cell) == printed

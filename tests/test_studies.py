@@ -1,0 +1,161 @@
+"""Every study: its cells as settings of commands, and its tables of edits that nobody made."""
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import experiments
+from corpus.config import SENTENCES
+from corpus.files import write_json
+from experiments import record, redraw, study
+from experiments.command import run_module
+from experiments.figures import FIGURES, read_figures
+from experiments.measures.request_aims import SETTINGS
+from experiments.study import Findings, change_settings, command_of_options
+from testbed.engine.catalogue import whose_options
+from testbed.presets import EDIT
+from testbed.run.settings import as_plain_data
+from tests.edited import cases_of, changed, first_edits, rows_of, write_edits
+from tests.runs import copied
+
+ROOM = Path(experiments.__file__).parent / "studies"
+FILES = sorted(path for path in ROOM.glob("*.py") if "STUDY = " in path.read_text(encoding="utf-8"))
+STUDIES = {path.stem: import_module(f"experiments.studies.{path.stem}") for path in FILES}
+BY_HAND = {
+    "counting_frontier": {"editors": ("keyed", "counting, fewest 1, majority 0.5, unread")},
+    "demo_worlds": {},
+    "lasting": {"parts": ("worlds", "sequences"), "crossed": 1, "sequences": 1, "length": 12},
+    "many_edits": {"editors": ("keyed", "rome"), "worlds": 1},
+    "stability": {"worlds": 1, "editors": ("lora-down", "rome", "full")},
+    "strength": {"editors": ("lora-down", "grace"), "strengths": (0.5, 0.9)},
+    "structures": {
+        "structures": ("published, base",),
+        "worlds": "report",
+        "editors": ("keyed", "lora-down"),
+    },
+    "support_law": {},
+    "truth_residuals": {},
+    "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": ("lora-down", "rome", "full")},
+    "twelve_layers": {},
+}
+"""Studies of Hase's evaluation, and with which options they are tried."""
+
+
+def findings_of(name, runs, **changes):
+    """A study as it is asked by default, or otherwise."""
+    asked = STUDIES[name].STUDY
+    return Findings(name, asked, replace(asked.options, runs=runs, **changes))
+
+
+@pytest.fixture
+def chosen(tmp_path, monkeypatch):
+    """What studies choose first: the dials of requests, and hyper-parameters, here the preset's."""
+    monkeypatch.setattr(study, "with_tuned_settings", lambda *asked: asked[2].configs)
+    folder = tmp_path / "told-0"
+    folder.mkdir()
+    trials = {name: {str(v): [v, 1 - v, 0.1] for v in values} for name, (_, values) in SETTINGS.items()}
+    write_json(folder / "requests-settings.json", trials)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_cells_are_settings_of_the_commands(name, tmp_path, chosen):
+    """Those of one run have one corpus and one model; no two editors of a cell make the same edits."""
+    findings = findings_of(name, tmp_path)
+    models = defaultdict(set)
+    assert findings.cells
+    for cell in findings.cells:
+        corpus, training = findings.model_of(cell)
+        run = findings.run_of(cell)
+        assert corpus.run == training.run == run.name
+        models[run].add(repr((corpus, training)))
+        names = list(findings.study.editors(cell))
+        made = {}
+        for editor in names:
+            settings = findings.edits_of(cell, editor)
+            assert settings.run == run.name
+            own = settings.configs.get(whose_options(settings.editors[0]).options)
+            made[editor] = repr((settings.editors, settings.settings_as_data(), own))
+        assert len(names) == len(set(names)) == len({*made.values()})
+    assert {len(of_run) for of_run in models.values()} == {1}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_help_says_the_command_and_that_it_resumes(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        run_module(STUDIES[name], ["--help"])
+    assert stop.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"python -m experiments.{name}" in said
+    assert "so that a killed command goes on from there" in said
+
+
+def write_edits_of(built, settings, run):
+    """Edits by such settings, and a training of their run, as the commands would leave them."""
+    if not run.folder.exists():
+        copied(built, run.folder.with_suffix(".new"))
+        (run.folder.with_suffix(".new") / "x").rename(run.folder)
+        learned = dict.fromkeys(("accuracy", *SENTENCES[1:]), 0.5)
+        run.metrics.parent.mkdir(parents=True, exist_ok=True)
+        run.metrics.write_text(json.dumps({"step": 1, "loss": 1.0} | learned) + "\n", encoding="utf-8")
+    (editor,) = settings.editors
+    rows = rows_of(run, cases_of(run, 12, settings.seed), 0.5, settings.seed, settings.sequential % 12 or 12)
+    retained = {10: first_edits(rows, 10), 12: rows} if settings.sequential > 1 else None
+    data = settings.settings_as_data()
+    folder = write_edits(run, editor, rows, data.pop("seed"), retained=retained, **data)
+    own = settings.configs.get(whose_options(editor).options)
+    method = json.loads((folder / "config.json").read_text())["method"]
+    method["settings"]["config"] = {} if own is None else as_plain_data(own)
+    changed(folder, method=method)
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_study_makes_its_record(name, built, tmp_path, monkeypatch, chosen):
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    asked = STUDIES[name].STUDY.options
+    changes = {"worlds": 2, "editors": ("lora-down", "rome"), "edits": 12} | BY_HAND[name]
+    known = {key: value for key, value in changes.items() if key in vars(asked)}
+    findings = findings_of(name, tmp_path / "runs", **known)
+    for cell in findings.cells:
+        for editor in findings.study.editors(cell):
+            write_edits_of(built, findings.edits_of(cell, editor), findings.run_of(cell))
+    findings.write_record()
+    (folder,) = (tmp_path / "records").iterdir()
+    content = json.loads((folder / "record.json").read_text())
+    assert content["commands"] == [command_of_options(name, findings.options, asked)]
+    figures = read_figures(folder / FIGURES)
+    names = {editor for cell in findings.cells for editor in findings.study.editors(cell)}
+    assert {one.labels[-3] for one in figures if one.table == "found"} == names
+    tables = list(redraw.write_tables(folder, tmp_path / "again"))
+    pages = [path.read_text(encoding="utf-8") for path in tables if path.suffix == ".md"]
+    assert len(pages) == 1
+    assert "| " in pages[0]
+
+
+def test_a_command_is_repeated_by_what_is_unlike_the_defaults():
+    options = STUDIES["leme"].STUDY.options
+    assert command_of_options("leme", options, options) == "python -m experiments.leme"
+    other = replace(options, worlds=2, slow_edits=4, minutes=9, editors=("a", "b c"))
+    assert command_of_options("leme", other, options) == (
+        "python -m experiments.leme --editors a 'b c' --worlds 2 --slow-edits 4"
+    )
+
+
+def test_counts_are_positive_and_have_two_names(capsys):
+    for wrong in (["--seeds", "0"], ["--cases", "0"]):
+        with pytest.raises(SystemExit):
+            run_module(STUDIES["leme"], wrong)
+        assert "must be positive" in capsys.readouterr().err
+
+
+def test_options_are_changed_by_the_names_of_the_command_line():
+    changes = {"cases.count": 12, "rome.token": "subject", "hase.reinforce": 0.0, "sequential": 12}
+    settings = change_settings(EDIT["tiny"], changes)
+    assert settings.cases.count == settings.sequential == 12
+    assert settings.configs["rome"] == replace(EDIT["tiny"].configs["rome"], token="subject")
+    assert settings.evaluations["hase"].reinforce == 0
+    with pytest.raises(study.InputError, match="has no option nobody"):
+        change_settings(EDIT["tiny"], {"nobody.rate": 1})
