@@ -14,7 +14,7 @@ from bayes.request import EditRequest
 from lm.delta import Delta
 from lm.language_model import LanguageModel
 from testbed.engine.methods import Method
-from testbed.engine.witness import Answerer
+from testbed.engine.run_answers import Answerer
 from testbed.grid import Grid
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
 from testbed.run.settings import Learned, RequestName

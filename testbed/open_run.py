@@ -25,7 +25,7 @@ from testbed.cells import Shown
 from testbed.edited_run import EditedRun
 from testbed.engine.catalogue import edits_torch_models, entry_named, whose_options
 from testbed.engine.methods import Method, the_request
-from testbed.engine.sayings import read_saying
+from testbed.engine.request_parser import parse_request
 from testbed.engine.torch_editor import build_method
 from testbed.engine.trace import finished_edits, read_config, why_left_out
 from testbed.engine.tuning import method_named
@@ -67,7 +67,7 @@ class OpenRun(RunParts):
         Args:
             editor: name of a built-in one, "my_module:MyEditor", or an editor itself, in JAX or PyTorch.
             fact: such as "Ada Marlow educated at = Quintal College"; for what else can be said of a fact, see
-                `testbed.engine.sayings`.
+                `testbed.engine.request_parser`.
             credence: how sure one is of it.
             request: what it is to the agent; only the exact agent knows corrections and `do`.
             settings: whose hyper-parameters editors have; by default those of the run's preset.
@@ -77,7 +77,7 @@ class OpenRun(RunParts):
         Raises:
             InputError: an unknown name, or an editor that cannot do what is asked.
         """
-        said = read_saying(self.world, fact)
+        said = parse_request(self.world, fact)
         name, method = self.method_of(editor, settings or self.settings, hyper_parameters)
         return EditedRun(self, name, method, fact, said, credence, request, seed, learn)
 

@@ -8,7 +8,7 @@ from bayes.interface import Agent
 from lm.language_model import LanguageModel
 from testbed.advice import preset_of_run
 from testbed.cells import Shown
-from testbed.engine.witness import Answerer, RunAnswers
+from testbed.engine.run_answers import Answerer, RunAnswers
 from testbed.grid import Grid
 from testbed.presets import EDIT
 from testbed.run.agents import agent_named, describe_standard

@@ -22,8 +22,8 @@ from testbed.engine.catalogue import (
 )
 from testbed.engine.questions import Questions
 from testbed.engine.requests import build_requests
+from testbed.engine.run_answers import RunAnswers
 from testbed.engine.tuning import method_named
-from testbed.engine.witness import RunAnswers
 from testbed.engine.worker import Worker
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample, load_model
@@ -226,10 +226,10 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
     world = load_world(run)
     model, _ = load_model(run, world)
     settings = EditSettings(run="x", runs=trained, configs=default_configurations(small=True))
-    witness = RunAnswers(world, model, agent_named("paper", world))
+    answers = RunAnswers(world, model, agent_named("paper", world))
     s, r = (int(world.graph.subject[0]), int(world.graph.relation[0]))
     fact = (s, r, int(world.graph.objects[3]))
-    case = witness.case_of_edit(EditRequest(*fact), 0.95, "evidence", [(s, r)])
+    case = answers.case_of_edit(EditRequest(*fact), 0.95, "evidence", [(s, r)])
     for name in ("lora-down", "rome"):
         method = method_named(name, settings, world)
         sample = corpus_sample(run, world, [case], 0)
@@ -237,7 +237,7 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
         requests = build_requests(world.tokenizer, [case], [method.facts_told(case)])
         worker = Worker(Questions(world, model, [case]), method, state, requests, 0)
         swept, _, _ = worker.edit_independently(np.array([[0]]))
-        asked = witness.delta_of_edit(method, run, case, 0)
+        asked = answers.delta_of_edit(method, run, case, 0)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[0], b, rtol=1e-4, atol=1e-6), swept, asked)
 
 

@@ -12,8 +12,8 @@ import pytest
 from bayes.request import EditRequest
 from corpus.errors import InputError
 from testbed import export, score
-from testbed.engine.door_cases import describe_cases, write_cases
-from testbed.engine.door_scores import SAME
+from testbed.engine.file_exchange.answers import SAME
+from testbed.engine.file_exchange.cases import describe_cases, write_cases
 from testbed.protocol import Case, Passage
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -63,7 +63,7 @@ def door():
     """The module that is copied out; where PyTorch is."""
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    from testbed.engine import door
+    from testbed.engine.file_exchange import door
 
     return door
 

@@ -8,7 +8,7 @@ import pytest
 from corpus.errors import InputError
 from corpus.files import read_json, verify_folder, write_json
 from testbed.commands import examine
-from testbed.engine.door_cases import hash_cases
+from testbed.engine.file_exchange.cases import hash_cases
 from testbed.engine.results import NoNumbersError, mark_lost_edits
 from testbed.evaluations.hase import Hase
 from testbed.examine import main
@@ -212,7 +212,7 @@ def test_an_editor_is_examined_and_its_folder_can_be_handed_in(small_suite, tmp_
 def test_an_editor_elsewhere_is_examined_by_its_answers(small_suite, tmp_path, capsys, monkeypatch):
     """Who does nothing there is as good as no edit here; a world that asks for texts is left out."""
     pytest.importorskip("transformers")
-    from testbed.engine import door
+    from testbed.engine.file_exchange import door
 
     exam, answers, folder = tmp_path / "exam", tmp_path / "answers", tmp_path / "examined"
     (world,) = examine.list_worlds()

@@ -219,8 +219,8 @@ def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, t
     changed(rome, made_with=made | {"jax": "9.2", "begun": made, "revision": "v1-dirty"})
     assert report.main(at(tmp_path)) == 0
     text = page.read_text(encoding="utf-8")
-    dirty = "files that differ from their revision (v1-dirty)"
-    assert f"rome with jax 9.2, on cpu, {dirty} (begun with jax 9.1, on cpu)." in text
+    dirty = ", by files that differ from their revision (v1-dirty)"
+    assert f"rome with jax 9.2, on cpu (begun with jax 9.1, on cpu){dirty}." in text
     again = rome.with_name(f"{rome.name}0")
     shutil.copytree(rome, again)
     changed(again, flags={"x64": True})

@@ -17,7 +17,7 @@ from lm.editors.interface import edit_batch
 from testbed import edit, tune
 from testbed.engine.catalogue import edits_torch_models, entry_named, own_configurations
 from testbed.engine.checks import errors_attributed_to, prepare_editor
-from testbed.engine.door_requests import describe_request, read_request
+from testbed.engine.file_exchange.requests import describe_request, read_request
 from testbed.engine.tuning import method_named
 from testbed.engine.versions import identify_method
 from testbed.engine.worker import next_edits

@@ -182,7 +182,7 @@ def digest_world(
     world: SuiteWorld, made: "World", model: "LanguageModel", cases: "list[Case]"
 ) -> dict[str, Any]:
     """Hashes of a world, its corpus and cases; settings; of its model the weights and the accuracy."""
-    from testbed.engine.door_cases import hash_cases
+    from testbed.engine.file_exchange.cases import hash_cases
     from testbed.engine.integrity import hash_weights
     from testbed.run.runs import folder_digest
 

@@ -9,7 +9,7 @@ from lm.huggingface import export_model
 from lm.language_model import LanguageModel
 from testbed.commands.edit import draw_with_agent, take_whole_sequences
 from testbed.console import print_table, say, show_progress
-from testbed.engine.door_cases import CASES, DOOR, write_cases
+from testbed.engine.file_exchange.cases import CASES, DOOR, write_cases
 from testbed.engine.questions import Questions
 from testbed.engine.trace import inputs_of
 from testbed.gold_dataset import make_split, write_dataset
@@ -28,8 +28,9 @@ STOPS_SHOWN = 5
 def export(options: ExportSettings) -> None:
     """Write a run's checkpoint, configuration and tokenizer as one folder, and print how to open it.
 
-    With cases, all that `testbed.engine.door` needs to edit and ask it stands beside. Does nothing where the
-    folder holds the same already. With gold, a dataset of the agent's beliefs is written instead.
+    With cases, all that `testbed.engine.file_exchange.door` needs to edit and ask it stands beside. Does
+    nothing where the folder holds the same already. With gold, a dataset of the agent's beliefs is written
+    instead.
 
     Raises:
         InputError: a run without a trained model, names that the files cannot tell apart, or a folder

@@ -16,7 +16,7 @@ from testbed.commands.edit import (
 )
 from testbed.console import say
 from testbed.engine.catalogue import editor_entries
-from testbed.engine.door_scores import check_before, describe_strength, read_folder, write_results
+from testbed.engine.file_exchange.answers import check_before, describe_strength, read_folder, write_results
 from testbed.engine.questions import Questions
 from testbed.engine.records import is_complete
 from testbed.engine.trace import folder_of

@@ -31,7 +31,7 @@ from lm.huggingface import name_tensors, stack_tensors
 from lm.huggingface_config import write_config
 from lm.language_model import LanguageModel
 from lm.model import Params
-from testbed.engine.door_requests import read_request
+from testbed.engine.file_exchange.requests import read_request
 from testbed.engine.methods import Method, the_request
 from testbed.engine.versions import path_of
 from testbed.run.world import World
@@ -99,7 +99,7 @@ class TorchEditor(Editor):
             change = self._change_weights(model.config, padding, params, {}, one, np.array(0))
             return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(change)])
 
-        from testbed.engine.door import DoorError, check_edits_apart, check_padding
+        from testbed.engine.file_exchange.door import DoorError, check_edits_apart, check_padding
 
         try:
             check_edits_apart(lambda index: change_of(index, self._padding))
@@ -166,7 +166,7 @@ class TorchEditor(Editor):
         self, config: Any, padding: str, params: Params, carried: Params, request: Request, seed: np.ndarray
     ) -> Params:
         """What one edit adds to parameters with what they carry already."""
-        from testbed.engine.door import call_editor
+        from testbed.engine.file_exchange.door import call_editor
 
         params, carried, request = jax.tree.map(np.asarray, (params, carried, request))
         weights = add_changes(params, carried)
@@ -210,7 +210,7 @@ def load_skeleton(config: Any, vocabulary: int, tokenizer: str) -> tuple[Callabl
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    from testbed.engine.door import watch_tokenizer
+    from testbed.engine.file_exchange.door import watch_tokenizer
 
     files = json.loads(tokenizer) | {"config.json": write_config(config, vocabulary)}
     with tempfile.TemporaryDirectory(prefix="credence-") as folder:

@@ -269,7 +269,9 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         controls=controls,
         cost=_leave_known(_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group])),
         seed=min(one.seed for one in group),
-        made_by=list(dict.fromkeys(describe_circumstances(one.config) for one in group)),
+        made_by=list(
+            dict.fromkeys(describe_circumstances(one.config) + describe_changes(one.config) for one in group)
+        ),
         notes=list(dict.fromkeys(note for one in group for note in read_notes(one.folder))),
     )
 
@@ -280,12 +282,16 @@ def describe_circumstances(config: dict[str, Any]) -> str:
     words = [f"{name} {made[name]}" for name in NUMERIC_PACKAGES if name in made]
     words += [f"on {made['device']}"] if "device" in made else []
     words += [f"{name} {value}" for name, value in flags.items() if value != USUAL_FLAGS.get(name)]
-    if made.get("revision", "").endswith("-dirty"):
-        words.append(f"files that differ from their revision ({made['revision']})")
     at_start = made.get("begun")
     return ", ".join(words) + (
         f" (begun with {describe_circumstances({'made_with': at_start})})" if at_start else ""
     )
+
+
+def describe_changes(config: dict[str, Any]) -> str:
+    """That some edits were made by files which no revision has, in words; empty where a revision has them."""
+    revision = config.get("made_with", {}).get("revision", "")
+    return f", by files that differ from their revision ({revision})" if revision.endswith("-dirty") else ""
 
 
 def _read_results(one: _EditFolder, columns: Columns, stem: str) -> Results:

@@ -92,7 +92,7 @@ def make_start(name, starts, place):
 def write_answers(runs, folder):
     """Answers of an editor elsewhere that does nothing."""
     from testbed.commands.edit import draw_with_agent, trace_cases
-    from testbed.engine.door_cases import hash_cases
+    from testbed.engine.file_exchange.cases import hash_cases
     from testbed.engine.questions import Questions
     from testbed.presets import EDIT
     from testbed.run.model import load_model

@@ -13,7 +13,7 @@ from corpus.text.tokenizer import tokenizer_files
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State
 from lm.language_model import LanguageModel
-from testbed.engine.door_requests import read_request
+from testbed.engine.file_exchange.requests import read_request
 from testbed.engine.isolation.process import EditorProcess
 from testbed.engine.methods import Method, the_request
 from testbed.engine.torch_editor import AT_ONCE, TRIED, list_facts, sentences_of_facts

@@ -1,4 +1,4 @@
-"""Cases as plain data for any framework, and answers from there: what `testbed.engine.door` reads and writes.
+"""Cases as plain data for any framework, and answers from there: what `door.py` reads and writes.
 
 door.json     what the answers depend on, and ids of the words that matter
 cases.jsonl   a case a line: the request, and every question as text and as ids; no belief of any agent
@@ -17,7 +17,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import hash_file, staged_file, write_json
 from corpus.text.tokenizer import EOS, PAD, SEP
-from testbed.engine.door_requests import describe_request
+from testbed.engine.file_exchange.requests import describe_request
 from testbed.engine.plan import SweepPlan
 from testbed.engine.questions import ModelAnswers, Questions, case_questions, truth_words
 from testbed.protocol import Case, names_of_controls

@@ -7,7 +7,6 @@ import numpy as np
 
 from bayes.interface import Agent
 from bayes.request import EditRequest, RequestKind
-from corpus.errors import InputError
 from corpus.seeds import integer
 from lm.attention import Array
 from lm.delta import Delta
@@ -17,7 +16,7 @@ from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.evidence import evidence_of
-from testbed.engine.methods import Method, Triple
+from testbed.engine.methods import Method
 from testbed.engine.requests import tell_method
 from testbed.engine.wording import say_request
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
@@ -40,23 +39,6 @@ def _read_prompts(model: LanguageModel, prompts: Array) -> Context:
 @jax.jit
 def _score_objects(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
     return object_log_probabilities(model, context, tree)[0]
-
-
-def read_edit(world: World, text: str) -> Triple:
-    """The fact in "subject relation = object".
-
-    Raises:
-        InputError: no " = ", an unknown name, or an object that is the object of no fact.
-    """
-    prompt, equals, name = text.rpartition(" = ")
-    if not equals:
-        raise InputError(f"the edit {text!r} should be 'subject relation = object'")
-    language = world.tokenizer.language
-    s, r = language.parse_prompt(prompt)
-    o = language.entity(name)
-    if o not in world.graph.objects:
-        raise InputError(f"{name!r} is not the object of any fact in this world, so no fact can name it")
-    return s, r, o
 
 
 class RunAnswers:

@@ -9,7 +9,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import write_json
 from lm.editors.interface import Info
-from testbed.engine.door_cases import hash_cases, marks_of, pad_answers, read_answers
+from testbed.engine.file_exchange.cases import hash_cases, marks_of, pad_answers, read_answers
 from testbed.engine.questions import ModelAnswers, Questions
 from testbed.engine.records import (
     Circumstances,

@@ -15,7 +15,7 @@ import re
 from bayes.request import EditRequest, StatementForm
 from corpus.errors import InputError
 from corpus.text.language import Kind
-from testbed.engine.witness import read_edit
+from testbed.engine.methods import Triple
 from testbed.run.world import World
 
 BEFORE: tuple[tuple[re.Pattern, StatementForm], ...] = (
@@ -27,7 +27,24 @@ BEFORE: tuple[tuple[re.Pattern, StatementForm], ...] = (
 BEHIND: tuple[tuple[str, StatementForm], ...] = ((", not ", "replacement"), (" or ", "disjunction"))
 
 
-def read_saying(world: World, text: str) -> EditRequest:
+def parse_fact(world: World, text: str) -> Triple:
+    """The fact in "subject relation = object".
+
+    Raises:
+        InputError: no " = ", an unknown name, or an object that is the object of no fact.
+    """
+    prompt, equals, name = text.rpartition(" = ")
+    if not equals:
+        raise InputError(f"the edit {text!r} should be 'subject relation = object'")
+    language = world.tokenizer.language
+    s, r = language.parse_prompt(prompt)
+    o = language.entity(name)
+    if o not in world.graph.objects:
+        raise InputError(f"{name!r} is not the object of any fact in this world, so no fact can name it")
+    return s, r, o
+
+
+def parse_request(world: World, text: str) -> EditRequest:
     """The request that a text is; how strong it is, is not said.
 
     Raises:
@@ -38,26 +55,26 @@ def read_saying(world: World, text: str) -> EditRequest:
         return _read_label(world, text)
     # A name may have any of these words in it.
     if _is_edit(world, text):
-        return EditRequest(*read_edit(world, text))
+        return EditRequest(*parse_fact(world, text))
     for pattern, form in BEFORE:
         if match := pattern.fullmatch(text):
             edit, p = match["edit"], match.groupdict().get("p")
             return EditRequest(
-                *read_edit(world, edit), form=form, probability=1.0 if p is None else _read_p(p)
+                *parse_fact(world, edit), form=form, probability=1.0 if p is None else _read_p(p)
             )
     for words, form in BEHIND:
         edit, found, name = text.rpartition(words)
         if found and _is_edit(world, edit):
-            (s, r, o), other = read_edit(world, edit), world.tokenizer.language.entity(name)
+            (s, r, o), other = parse_fact(world, edit), world.tokenizer.language.entity(name)
             if other == o or other not in world.graph.objects:
                 raise InputError(f"{name!r} is no other object that a fact can have")
             return EditRequest(s, r, o, form=form, others=(other,))
-    return EditRequest(*read_edit(world, text))
+    return EditRequest(*parse_fact(world, text))
 
 
 def _is_edit(world: World, text: str) -> bool:
     try:
-        read_edit(world, text)
+        parse_fact(world, text)
     except InputError:
         return False
     return True

@@ -12,7 +12,7 @@ from lm.editors.fitting import answer_nats, request_states
 from lm.editors.interface import make_requests
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.methods import Control
-from testbed.engine.sayings import read_saying
+from testbed.engine.request_parser import parse_request
 from testbed.engine.tuning import method_named
 from testbed.engine.wording import pack_wordings, say_request, sentences_of, word_sentences
 from testbed.presets import EDIT
@@ -62,7 +62,7 @@ def test_a_text_is_read_as_its_form(text, form, names_other, p, small_world, fac
         edit=f"{prompt} = {name}", said=f"{prompt} {name}", prompt=prompt, other=other_name, name=name
     )
     expected = EditRequest(*triple, form=form, probability=p, others=(other,) if names_other else ())
-    assert read_saying(small_world, text) == expected
+    assert parse_request(small_world, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_text_is_read_as_its_form(text, form, names_other, p, small_world, fac
 def test_a_text_of_no_form_is_refused(text, message, small_world, fact):
     _, _, prompt, name, _ = fact
     with pytest.raises(InputError, match=message):
-        read_saying(small_world, text.format(edit=f"{prompt} = {name}", prompt=prompt, name=name))
+        parse_request(small_world, text.format(edit=f"{prompt} = {name}", prompt=prompt, name=name))
 
 
 @pytest.mark.parametrize("form", ["assertion", "denial", "true", "false", "disjunction", "replacement"])
@@ -117,7 +117,7 @@ def test_an_editor_of_text_makes_the_label_likely_and_others_are_refused(finishe
     said = f"{names[triple[0]]} {run.world.graph.relations[triple[1]]} {names[triple[2]]}"
     edit = f'"{said}" is false'
     before, after = run.model, run.edit("full", edit, learning_rate=0.1).model
-    wording = word_sentences(run.world.tokenizer, sentences_of(read_saying(run.world, edit)))
+    wording = word_sentences(run.world.tokenizer, sentences_of(parse_request(run.world, edit)))
     p = [_probability(model, wording) for model in (before, after)]
     assert p[1] > p[0]
     assert p[1] > 0.5

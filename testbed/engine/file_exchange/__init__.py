@@ -1,0 +1,1 @@
+"""Editors elsewhere: cases and questions go out as files, and answers come back."""
