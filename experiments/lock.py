@@ -118,11 +118,11 @@ def remake_run(preset: str, base: Path, runs: Path, again: bool) -> Run:
 
 
 def take_stored_rows(edits: EditSettings, base: Run) -> None:
-    """Copy rows of the same settings, restated as results of the code that stands here."""
+    """Copy rows of the same editors, restated as results of the code that stands here."""
     for job in plan_jobs(edits).jobs:
         for path in base.edits.glob(f"*/{job.name}-*/config.json"):
             config = read_json(path)
-            if config["settings"] == job.trace["settings"] and is_complete(path.parent):
+            if config["settings"]["sequential"] == edits.sequential and is_complete(path.parent):
                 shutil.copytree(path.parent, job.folder)
                 write_json(job.folder / "config.json", config | job.trace)
                 seal_results(job.folder)
