@@ -29,8 +29,8 @@ from lm.editors.lora.method import lora_down
 from lm.huggingface import export_model
 from testbed.console import print_table, show_progress
 from testbed.engine.file_exchange import door
-from testbed.engine.file_exchange.cases import write_cases
 from testbed.engine.file_exchange.answers import read_folder, write_results
+from testbed.engine.file_exchange.cases import write_cases
 from testbed.engine.results import read_results
 from testbed.engine.sweep import Bench
 from testbed.engine.tuning import method_named
