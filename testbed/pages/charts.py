@@ -61,6 +61,8 @@ def save_figure(figure: Figure, path: Path) -> None:
         plt.close(figure)
 
 
+WHITE = "#fefefe"
+"""White that stays white on a dark page, as what lies below it does."""
 COLUMNS = 4
 PANEL = (2.6, 2.1)
 WORDS_IN_A_ROW = 24
@@ -115,6 +117,70 @@ def draw_by_bin(
             axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
         finish_figure(figure, axes, across, up)
         save_figure(figure, path)
+
+
+def draw_bars(
+    rows: Mapping[str, Sequence[Estimate | None]], names: Sequence[str], across: str, path: Path
+) -> None:
+    """A group of bars for each row, a bar for each of its names, with intervals."""
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(6.8, 0.9 + 0.34 * len(rows) * max(len(names) / 2, 1)))
+        at, width = np.arange(len(rows))[::-1], 0.8 / len(names)
+        for i, name in enumerate(names):
+            value, low, high = _bounds_of([estimates[i] for estimates in rows.values()])
+            place = at + width * ((len(names) - 1) / 2 - i)
+            axis.barh(place, value, width, xerr=interval_halves(value, low, high),
+                      color=LINES[i % len(LINES)], capsize=1.5, label=name)  # fmt: skip
+        axis.set_yticks(at, list(rows), fontsize=8)
+        axis.grid(axis="x", color=GRID, lw=0.6)
+        finish_figure(figure, [axis], across, "")
+        save_figure(figure, path)
+
+
+def draw_bar_panels(
+    panels: Mapping[str, Sequence[Estimate | None]], names: Sequence[str], across: str, path: Path
+) -> None:
+    """A panel an editor in its colour, a bar for each name, with intervals; of shares."""
+    at, slots = np.arange(len(names))[::-1], assign_slots(panels)
+    with picture_style():
+        figure, axes = make_panels(len(panels))
+        for axis, (title, estimates) in zip(axes, panels.items(), strict=True):
+            value, low, high = _bounds_of(estimates)
+            colour = colour_of(slots[title]).light
+            axis.barh(at, value, 0.7, xerr=interval_halves(value, low, high), color=colour, capsize=1.5)
+            axis.set_yticks(at, list(names), fontsize=7)
+            axis.set_xlim(0, 1.02)
+            axis.set_title(wrap_title(title), fontsize=9)
+            axis.grid(axis="x", color=GRID, lw=0.6)
+        finish_figure(figure, axes, across, "")
+        save_figure(figure, path)
+
+
+def draw_matrix(
+    values: np.ndarray,
+    texts: Sequence[Sequence[tuple[str, bool]]],
+    down: Sequence[str],
+    right: Sequence[str],
+    what: str,
+    path: Path,
+) -> None:
+    """Numbers from -1 to 1 in colour, float[down, right], with a text in each cell; bold where it says so."""
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(down) + 0.6))
+        image = axis.imshow(values, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+        for (i, j), value in np.ndenumerate(values):
+            (text, is_bold), ink = texts[i][j], WHITE if abs(value) > 0.6 else "black"
+            weight, size = "bold" if is_bold else "normal", 7 if np.isfinite(value) else 8
+            axis.text(j, i, text, ha="center", va="center", fontsize=size, fontweight=weight, color=ink)
+        axis.set_xticks(range(len(right)), [wrap_title(name, 12) for name in right], fontsize=8)
+        axis.set_yticks(range(len(down)), list(down), fontsize=8)
+        figure.colorbar(image, ax=axis, label=what)
+        save_figure(figure, path)
+
+
+def _bounds_of(estimates: Sequence[Estimate | None]) -> Iterator[np.ndarray]:
+    """Values, and both ends of their intervals; NaN where there is none."""
+    return (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
 
 
 def draw_interval_line(axis: Axes, at: Any, line: Sequence[Estimate], **style: Any) -> None:

@@ -60,8 +60,8 @@ class View(NamedTuple):
 def make_table(view: View, frame: Frame) -> Table:
     """The table that a view shows of a frame.
 
-    A row without any cell is left out, and one whose first count is 0. Of references, which several editors
-    may have, an editor's row has its own, and others the first.
+    A row that says nothing, as it has no cell or none of any case, is left out. Of references, which several
+    editors may have, an editor's row has its own, and others the first.
 
     Raises:
         InputError: the frame has several values where the view says nothing of them, such as several worlds.
@@ -83,8 +83,7 @@ def make_table(view: View, frame: Frame) -> Table:
             _show_cell(find(of_row, {**({"metric": c.metric} if c.metric else {}), **c.where}), c.show)
             for c in columns
         ]
-        counts = [cell for cell, c in zip(line, columns, strict=True) if c.show == "count"]
-        if any(cell is not None for cell in line) and all(counts[:1]):
+        if any(map(_says_something, line)):
             rows.append([*(of[value] for of, value in zip(choices.values(), values, strict=True)), *line])
             readers.append(str(of_row.get("reader")))
     heads = [c.head or frame.label_of(c.metric) for c in columns]
@@ -196,6 +195,10 @@ def _index_cells(
         return by_editor.get(of_row.get("reader", ""), next(iter(by_editor.values()), None))
 
     return find
+
+
+def _says_something(cell: Cell) -> bool:
+    return bool(cell.cases if isinstance(cell, Estimate | Comparison) else cell)
 
 
 def _show_cell(cell: Cell, show: str) -> Cell:

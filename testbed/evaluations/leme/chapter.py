@@ -1,30 +1,24 @@
 """The chapter of LEME's evaluation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+import numpy as np
+
+from testbed.evaluations.leme import correlation as c
 from testbed.evaluations.leme import metrics as m
-from testbed.evaluations.leme import tables
-from testbed.evaluations.leme.correlation import SHORT, Correlation, correlate_measures
-from testbed.evaluations.leme.passages import (
-    ERROR_CLASSES,
-    EditorPassages,
-    passages_of_editor,
-    write_passages,
-    write_worst_passages,
-)
-from testbed.evaluations.leme.pictures import draw_bars, draw_correlations, draw_errors
+from testbed.evaluations.leme import shown, tables
+from testbed.evaluations.leme.passages import ERROR_CLASSES
 from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.pages.charts import draw_bar_panels, draw_bars, draw_matrix
 from testbed.pages.costs import cost_section
 from testbed.pages.messages import describe_extremes
-from testbed.pages.sections import (
-    build_chapter,
-    difference_section,
-    lasting_section,
-)
+from testbed.pages.sections import build_chapter, difference_section, lasting_section
 from testbed.run.strata import STRATA
+from testbed.scores.frame import EDITOR
 from testbed.scores.readers import BAYESIAN, NO_EDIT
-from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import SIGNIFICANT
+from testbed.scores.views import View, make_table
 
 WORDS = {
     "do, correction, evidence": (
@@ -77,44 +71,63 @@ _SIMPLE = (
     "name; how often words repeat; how likely the unedited model finds them. None knows a fact. The paper "
     "compares them with ratings; here they are compared with exact answers."
 )
+_TEXT = (
+    "Each edit changes a fact that decides a fact of another entity. The model writes passages about "
+    "both. Every sentence is parsed and compared with the beliefs of an agent that has read the same "
+    "corpus. Shares are under the interpretation \u201cdo\u201d, unless a table says otherwise."
+)
+NINE = tables.view_metrics("leme-nine", "Nine questions", m.NINE, _BOUNDS)
+WIDER = tables.view_metrics("leme-wide", "Over everything", _WIDER)
+STYLES = tables.view_metrics("leme-style", "Topic and style", STYLE)
+ERRORS = tables.view_metrics("leme-errors", "Errors by class", [*map(m.error_share, ERROR_CLASSES)])
+THROUGH_LINK = tables.view_metrics(
+    "leme-coupling", "Coupled entity and twin",
+    (*COUPLED, *map(m.coupled_right, STRATA), *map(m.coupled_answers, STRATA)),
+)  # fmt: skip
+SCOPES = tables.view_metrics(
+    "leme-5", "Scope of the edit (Figure 5)",
+    [kind(claim) for claim in SCOPE for kind in (m.contradiction_of, m.support_of)],
+)  # fmt: skip
 
 
 def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
-    editors, folder = material.editors, material.folder
-    texts = [passages_of_editor(editor) for editor in editors]
+    editors, frame, folder = material.editors, material.frame, material.folder
+    texts = [shown.passages_of_editor(editor) for editor in editors]
+    pairs = [table for one in texts if (table := shown.side_by_side_table(one, material.world))]
+    coupling = _picture_bars(
+        material, "coupling.svg", "Statements of the coupled fact, for the coupled entity and for its twin",
+        COUPLED, [*map(frame.label_of, COUPLED)], "share of statements of the coupled fact",
+    )  # fmt: skip
+    scope = _picture_bars(
+        material, "scope.svg", "Ground truth that passages contradict, right changes apart (Figure 5)",
+        [*map(m.contradiction_of, SCOPE)], SCOPE, "share of claims that passages contradict",
+        f"share contradicted, {SCOPE[0]}",
+    )  # fmt: skip
     sections = [
         difference_section(material),
-        Section("nine", "Nine questions", _NINE,
-                tables=[tables.metrics_table(editors, "leme-nine", "Nine questions", m.NINE, _BOUNDS)],
-                more_tables=[tables.wilcoxon_table(editors), tables.ratings_table(editors),
-                        tables.metrics_table(editors, "leme-wide", "Over everything", _WIDER)]),
+        Section("nine", "Nine questions", _NINE, tables=[make_table(NINE, frame)],
+                more_tables=[c.wilcoxon_table(editors), tables.ratings_table(frame), make_table(WIDER,
+                frame)]),
         Section("readings", "How much of the drift is right?", _INTERPRETATIONS,
                 tables=[tables.judgement_table(editors)]),
-        _coupling_section(material),
-        _scope_section(material),
+        Section("coupling", "Through the link, or a side effect?", _COUPLING, [coupling],
+                [make_table(THROUGH_LINK, frame)]),
+        Section("scope", "What is the scope of the edit?", _SCOPE, [scope],
+                [make_table(SCOPES, frame), tables.claims_table(frame)], [c.chi_square_table(editors)]),
         *_correlation_sections(material),
         Section("kinds", "Injection or update?", _KINDS,
-                tables=[tables.edit_kinds_table(editors), tables.table_by_kind(editors)]),
+                tables=[tables.edit_kinds_table(editors), tables.table_by_kind(frame)]),
         _errors_section(material, texts),
         Section("style", "Do they stay on topic, and are they natural?", _STYLE,
-                tables=[tables.metrics_table(editors, "leme-style", "Topic and style", STYLE),
-                        tables.likelihood_table(editors)]),
-        _passages_section(material, texts),
+                tables=[make_table(STYLES, frame), tables.likelihood_table(editors)]),
+        Section("passages", "Passages", "For each editor one edit that succeeded, with a middling number of "
+                "contradictions.", more_tables=pairs) if pairs else None,
         cost_section(editors, m.EDIT_SUBJECT, folder),
         lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
     ]  # fmt: skip
-    return build_chapter(
-        material,
-        "What does an edited model write? (LEME, Rosati et al. 2024)",
-        "Each edit changes a fact that decides a fact of another entity. The model writes passages about "
-        "both. Every sentence is parsed and compared with the beliefs of an agent that has read the same "
-        "corpus. Shares are under the interpretation \u201cdo\u201d, unless a table says otherwise.",
-        finding_in_a_line,
-        sections,
-        m.KINDS,
-        WORDS,
-    )
+    title = "What does an edited model write? (LEME, Rosati et al. 2024)"
+    return build_chapter(material, title, _TEXT, finding_in_a_line, sections, m.KINDS, WORDS)
 
 
 def finding_in_a_line(editor: ScoredEditor) -> str:
@@ -131,104 +144,72 @@ def finding_in_a_line(editor: ScoredEditor) -> str:
     )
 
 
-def _rows_of_readers(
-    editors: Sequence[ScoredEditor], metrics: Sequence[str]
-) -> dict[str, list[Estimate | None]]:
-    """Some metrics of every editor, of no edit and of the agent."""
-    readers = [*((e, e.name) for e in editors), (editors[0], NO_EDIT), (editors[0], BAYESIAN)]
-    return {name: [e.summary["all"][name].get(metric) for metric in metrics] for e, name in readers}
-
-
-def _describe_rows(rows: dict[str, list[Estimate | None]], what: str) -> str:
-    """Whose first bar is the longest and whose the shortest."""
-    return describe_extremes({name: of[0].value for name, of in rows.items() if of[0]}, what)
-
-
-def _describe_correlations(by_pair: Mapping[tuple[str, str], Correlation], measures: Sequence[str]) -> str:
-    """Which pairs go together most, and which least."""
-    values = {f"{a} and {b}": one.pooled for (a, b), one in by_pair.items() if a in measures}
-    return describe_extremes(values, "correlation")
-
-
-def _describe_errors(editors: Sequence[ScoredEditor]) -> str:
-    """Which error is the commonest, and which the rarest."""
-    shares = {f"{name} by {e.name}": e.summary["all"][e.name].get(m.error_share(name))
-              for e in editors for name in ERROR_CLASSES}  # fmt: skip
-    return describe_extremes(
-        {name: e.value for name, e in shares.items() if e}, "share of pairs with an error"
-    )
-
-
-def _coupling_section(material: Material) -> Section:
-    editors = material.editors
-    rows = _rows_of_readers(editors, COUPLED)
-    draw_bars(rows, COUPLED, "share of statements of the coupled fact", material.folder / "coupling.svg")
-    picture = Picture(
-        "coupling.svg",
-        "Statements of the coupled fact, for the coupled entity and for its twin",
-        _describe_rows(rows, COUPLED[0]),
-    )
-    metrics = (*COUPLED, *map(m.coupled_right, STRATA), *map(m.coupled_answers, STRATA))
-    table = tables.metrics_table(editors, "leme-coupling", "Coupled entity and twin", metrics)
-    return Section("coupling", "Through the link, or a side effect?", _COUPLING, [picture], [table])
-
-
-def _scope_section(material: Material) -> Section:
-    editors = material.editors
-    rows = _rows_of_readers(editors, [*map(m.contradiction_of, SCOPE)])
-    draw_bars(rows, SCOPE, "share of claims that passages contradict", material.folder / "scope.svg")
-    picture = Picture(
-        "scope.svg",
-        "Ground truth that passages contradict, right changes apart (Figure 5)",
-        _describe_rows(rows, f"share contradicted, {SCOPE[0]}"),
-    )
-    metrics = [kind(claim) for claim in SCOPE for kind in (m.contradiction_of, m.support_of)]
-    table = tables.metrics_table(editors, "leme-5", "Scope of the edit (Figure 5)", metrics)
-    own, folded = [table, tables.claims_table(editors)], [tables.chi_square_table(editors)]
-    return Section("scope", "What is the scope of the edit?", _SCOPE, [picture], own, more_tables=folded)
+def _picture_bars(
+    material: Material,
+    file: str,
+    says: str,
+    metrics: Sequence[str],
+    names: Sequence[str],
+    across: str,
+    what: str = "",
+) -> Picture:
+    """Some metrics of every editor, of no edit and of the agent as bars."""
+    table = make_table(View("", "", metrics, who=(EDITOR, NO_EDIT, BAYESIAN)), material.frame)
+    rows = {name: cells for name, *cells in tables.any_rows(table)}
+    draw_bars(rows, names, across, material.folder / file)
+    firsts = {name: cells[0].value for name, cells in rows.items() if cells[0]}
+    return Picture(file, says, describe_extremes(firsts, what or names[0]))
 
 
 def _correlation_sections(material: Material) -> list[Section]:
     """Do short questions foretell what is written, and do simple measures of texts see it?"""
-    editors, folder = material.editors, material.folder
-    by_pair = correlate_measures(editors, editors[0].edits.seed)
-    draw_correlations(by_pair, SHORT, folder / "correlations.svg")
-    draw_correlations(by_pair, [*m.SIMPLE], folder / "simple.svg")
-    picture = Picture(
-        "correlations.svg",
-        "Correlations of short and long form, pooled over edits and editors",
-        _describe_correlations(by_pair, SHORT),
-    )
+    editors, frame = material.editors, material.frame
+    by_pair = c.correlate_measures(editors, editors[0].edits.seed)
+    says = "Correlations of short and long form, pooled over edits and editors"
+    foretold = _picture_correlations(material, "correlations.svg", says, by_pair, c.SHORT)
+    says = "Correlations of simple measures and the nine questions"
+    simple = _picture_correlations(material, "simple.svg", says, by_pair, [*m.SIMPLE])
     return [
-        Section("correlations", "Do short questions foretell it?", _SHORT_FORM, [picture],
-                more_tables=[tables.short_form_table(by_pair), tables.short_table(editors)]),
-        Section("simple", "Do simple measures of the texts see it? (Appendix I)", _SIMPLE,
-                [Picture("simple.svg", "Correlations of simple measures and the nine questions",
-                         _describe_correlations(by_pair, [*m.SIMPLE]))],
-                [tables.simple_measures_table(by_pair)],
-                [tables.all_simple_measures_table(by_pair), tables.simple_table(editors)]),
+        Section("correlations", "Do short questions foretell it?", _SHORT_FORM, [foretold],
+                more_tables=[c.short_form_table(by_pair), tables.short_table(frame)]),
+        Section("simple", "Do simple measures of the texts see it? (Appendix I)", _SIMPLE, [simple],
+                [c.simple_measures_table(by_pair)],
+                [c.all_simple_measures_table(by_pair), tables.simple_table(frame)]),
     ]  # fmt: skip
 
 
-def _errors_section(material: Material, texts: Sequence[EditorPassages]) -> Section:
-    editors = material.editors
-    draw_errors(editors, material.folder / "errors.svg")
-    worst_files = [write_worst_passages(one, m.NINE, material.folder).name for one in texts]
-    all_files = [write_passages(one, material.world, material.folder).name for one in texts]
+def _picture_correlations(
+    material: Material, file: str, says: str, by_pair: c.ByPair, measures: Sequence[str]
+) -> Picture:
+    """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
+    table = [[by_pair[measure, question] for question in m.NINE] for measure in measures]
+    texts = [
+        [(f"{x.pooled:.2f}\n[{x.low:.2f}, {x.high:.2f}]" if np.isfinite(x.pooled) else "-", x.p < SIGNIFICANT)
+         for x in row]
+        for row in table
+    ]  # fmt: skip
+    label, values = material.frame.label_of, np.array([[x.pooled for x in row] for row in table])
+    down, right, what = [*map(label, measures)], [*map(label, m.NINE)], "Spearman's correlation"
+    draw_matrix(values, texts, down, right, what, material.folder / file)
+    known = {f"{label(a)} and {label(b)}": x.pooled for (a, b), x in by_pair.items() if a in measures}
+    return Picture(file, says, describe_extremes(known, "correlation"))
+
+
+def _errors_section(material: Material, texts: Sequence[shown.EditorPassages]) -> Section:
+    errors, editors = make_table(ERRORS, material.frame), [e.name for e in material.editors]
+    panels = {name: cells for name, *cells in tables.any_rows(errors) if name in editors}
+    file, names = "errors.svg", [*ERROR_CLASSES]
+    draw_bar_panels(panels, names, "share of pairs of passages", material.folder / file)
+    shares = {f"{name} by {who}": cell.value for who, cells in panels.items()
+              for name, cell in zip(names, cells, strict=True) if cell}  # fmt: skip
+    message = describe_extremes(shares, "share of pairs with an error")
+    picture = Picture(file, "Share of pairs of passages with an error of each class", message)
+    worst_files = [shown.write_worst_passages(one, m.NINE, material.folder).name for one in texts]
+    all_files = [shown.write_passages(one, material.world, material.folder).name for one in texts]
     text = (
         "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
         f"with their errors marked, are in {', '.join(worst_files)}; all passages about this world, a line "
         f"of JSON each, in {', '.join(all_files)}."
     )
-    metrics = [m.error_share(name) for name in ERROR_CLASSES]
-    return Section("errors", "What goes wrong?", text,
-                   [Picture("errors.svg", "Share of pairs of passages with an error of each class",
-                            _describe_errors(editors))],
-                   more_tables=[tables.metrics_table(editors, "leme-errors", "Errors by class", metrics),
-                           *(tables.table_of_errors(one) for one in texts)])  # fmt: skip
-
-
-def _passages_section(material: Material, texts: Sequence[EditorPassages]) -> Section | None:
-    pairs = [table for one in texts if (table := tables.side_by_side_table(one, material.world))]
-    text = "For each editor one edit that succeeded, with a middling number of contradictions."
-    return Section("passages", "Passages", text, more_tables=pairs) if pairs else None
+    one_of_each = [shown.table_of_errors(one) for one in texts]
+    return Section("errors", "What goes wrong?", text, [picture], more_tables=[errors, *one_of_each])

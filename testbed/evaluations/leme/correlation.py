@@ -5,21 +5,35 @@ Do short questions foretell what a model writes (Table 16), and do simple measur
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2_contingency, norm, wilcoxon
 
 from corpus.seeds import generator
-from testbed.evaluations.leme.metrics import FOUR, NINE, RATIO, SIMPLE, TV
+from testbed.evaluations.leme.metrics import (
+    EDIT_RELATED,
+    EDIT_SUBJECT,
+    FOUR,
+    METRICS,
+    NINE,
+    RATIO,
+    SIMPLE,
+    TV,
+)
 from testbed.evaluations.leme.passages import passage_pairs
 from testbed.evaluations.leme.questions import CLAIMS
 from testbed.evaluations.leme.readers import model_passages
+from testbed.evaluations.paper_tables import read_paper_figures
 from testbed.scores.gather import case_keys
+from testbed.scores.readers import NO_EDIT
 from testbed.scores.statistics import adjust_holm
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell, Table, format_probability
 
+PACKAGE = "testbed.evaluations.leme"
+LABELS = {m.id: m.title for m in METRICS}
 SHORT = (*FOUR, TV, RATIO)
 """Short questions and exact short measures."""
 FAMILIES = (FOUR, (TV, RATIO), tuple(SIMPLE))
@@ -53,6 +67,15 @@ class Correlation(NamedTuple):
     within_p: float
     shuffled: float
     points: int
+
+
+ByPair = Mapping[tuple[str, str], Correlation]
+_FIGURES = ["pooled", "low", "high", "p", "within editor", "p within", "shuffled", "points"]
+_CORRELATIONS = (
+    "Spearman's over edits and editors, intervals by bootstrap over edits, p-values Holm's. Within editor: "
+    "the mean of each editor's own. Shuffled: edits of an editor in another order, so that only editors' "
+    "means are left."
+)
 
 
 def correlate_measures(editors: Sequence[ScoredEditor], seed: int) -> dict[tuple[str, str], Correlation]:
@@ -196,3 +219,88 @@ def count_verdicts(editor: ScoredEditor, when: int) -> dict[str, Counter]:
         for name, of_pair in pair.verdicts.items():
             verdicts[name].update(of_pair)
     return verdicts
+
+
+def wilcoxon_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Each of the nine questions after the edit against before, over edits."""
+    rows = [
+        _row_of_tests(editor, {
+            name: signed_rank_test(
+                *(_metric_of_edits(editor, reader, name) for reader in (NO_EDIT, editor.name)),
+                rises=name in (EDIT_SUBJECT, EDIT_RELATED),
+            )
+            for name in NINE
+        })
+        for editor in editors
+    ]  # fmt: skip
+    note = (
+        "One-sided: edit consistency rises, all else falls. Holm's over the nine. Edits of one subject are "
+        "taken for independent, as in the paper."
+    )
+    header = ["who", *map(LABELS.__getitem__, NINE)]
+    return Table("leme-wilcoxon", "Wilcoxon's signed rank tests, p", header, rows, note)
+
+
+def _metric_of_edits(editor: ScoredEditor, reader: str, metric: str) -> np.ndarray:
+    """float64[edits], NaN where an edit does not have the metric."""
+    values = editor.values[reader].get(metric)
+    return np.full(len(editor.edits.results), np.nan) if values is None else values.by_case
+
+
+def chi_square_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Verdicts on each kind of claim after the edit against before."""
+    rows: list[list[Cell]] = []
+    for editor in editors:
+        before, after = (count_verdicts(editor, when) for when in (0, 1))
+        rows.append(
+            _row_of_tests(editor, {name: chi_square_test(before[name], after[name]) for name in CLAIMS})
+        )
+    note = (
+        "Supported, contradicted or neither, after the edit against before; Holm's over the claims. Those "
+        "of one edit and its samples are taken for independent, as in the paper, which makes p too small."
+    )
+    return Table("leme-chi-square", "Chi-square tests of claims, p", ["who", *CLAIMS], rows, note)
+
+
+def _row_of_tests(editor: ScoredEditor, p: Mapping[str, float]) -> list[Cell]:
+    adjusted = adjust_holm(p)
+    return [editor.name, *(format_probability(adjusted[name]) for name in p)]
+
+
+def short_form_table(by_pair: ByPair) -> Table:
+    """Every short question with each of the nine, beside the paper's Table 16."""
+    from_paper = "; ".join(
+        f"{long} with {short} {figures['correlation']:.2f}"
+        for (long, short), figures in read_paper_figures(PACKAGE, "correlations").items()
+    )
+    rows = [_correlation_row(by_pair, short, long) for short in SHORT for long in NINE]
+    note = f"{_CORRELATIONS} As printed in Table 16: {from_paper}."
+    header = ["short", "long", *_FIGURES]
+    return Table("leme-16", "Short form and long form (Table 16)", header, rows, note, words=2)
+
+
+def simple_measures_table(by_pair: ByPair) -> Table:
+    """Every simple measure with its own question, beside the paper's Appendix I."""
+    figures, rows = read_paper_figures(PACKAGE, "simple"), list[list[Cell]]()
+    for pair in SIMPLE.items():
+        printed = figures.get((LABELS[pair[0]], LABELS[pair[1]]), {})
+        rows.append([*_correlation_row(by_pair, *pair), printed.get("correlation")])
+    header = ["measure", "question", *_FIGURES, "as printed"]
+    note = (
+        f"{_CORRELATIONS} As printed: with ratings of people, p < .05 but for topicality; one figure for "
+        "both passages."
+    )
+    return Table("leme-weak", "Each simple measure and its own question", header, rows, note, words=2)
+
+
+def all_simple_measures_table(by_pair: ByPair) -> Table:
+    """Every simple measure with each of the nine questions."""
+    rows = [_correlation_row(by_pair, measure, question) for measure in SIMPLE for question in NINE]
+    title, header = "Simple measures and all nine questions", ["measure", "question", *_FIGURES]
+    return Table("leme-weak-all", title, header, rows, _CORRELATIONS, words=2)
+
+
+def _correlation_row(by_pair: ByPair, measure: str, question: str) -> list[Cell]:
+    one = by_pair[measure, question]
+    return [LABELS[measure], LABELS[question], one.pooled, one.low, one.high, format_probability(one.p),
+            one.within, format_probability(one.within_p), one.shuffled, one.points]  # fmt: skip

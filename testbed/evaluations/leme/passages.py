@@ -1,23 +1,18 @@
 """A pair of passages: what it says, its errors by class, where the paper reads them (§5.6), and its files."""
 
-import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from corpus.files import staged_file
 from corpus.text.reading import Line
 from testbed.engine.results import Results
 from testbed.evaluations.leme import RELATED, SUBJECT
 from testbed.evaluations.leme import questions as q
-from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.leme.standard import Standard, standards_of_cases
 from testbed.evaluations.leme.statements import (
     Lines,
@@ -27,9 +22,6 @@ from testbed.evaluations.leme.statements import (
     sentences_of,
     statements_of,
 )
-from testbed.run.world import World
-from testbed.scores.readers import NO_EDIT
-from testbed.scores.summary import ScoredEditor
 
 REPETITION, BROKEN, WRONG_KIND = "repetition", "broken sentence", "wrong kind of thing"
 ENTITY, TOPIC = "entity drift", "topic drift"
@@ -250,83 +242,3 @@ def _mark_edit_errors(marks: Marks, pair: PassagePair) -> None:
     follow = [(role, one) for role, one in statements if standard.should_move(one.fact)]
     if new and follow and not any(q.is_right(one, standard) for _, one in follow):
         marks[MINIMAL] += [(role, one.line) for role, one in follow]
-
-
-class EditorPassages(NamedTuple):
-    """All pairs of passages of an editor's edits, before them and after them, in the same order."""
-
-    editor: ScoredEditor
-    before: list[PassagePair]
-    after: list[PassagePair]
-
-
-def passages_of_editor(editor: ScoredEditor) -> EditorPassages:
-    """Everything that was written, judged under the first interpretation."""
-    results = editor.edits.results
-    before, after = (passage_pairs(results, model_passages(results, when), 1) for when in (0, 1))
-    return EditorPassages(editor, before, after)
-
-
-def write_worst_passages(texts: EditorPassages, metrics: Sequence[str], folder: Path) -> Path:
-    """The passages of the edits with the lowest mean of some metrics, as a text file."""
-    editor = texts.editor
-    shares = np.stack([editor.values[editor.name][name].by_case for name in metrics])
-    is_known = np.isfinite(shares)
-    mean = np.where(is_known, shares, 0).sum(0) / np.maximum(is_known.sum(0), 1)
-    worst = np.argsort(mean, kind="stable")[:WORST].tolist()
-    path = folder / f"worst-{editor.edits.slug}.txt"
-    pairs = sorted(
-        (pair for pair in texts.after if pair.case in worst), key=lambda pair: worst.index(pair.case)
-    )
-    with staged_file(path) as aside:
-        aside.write_text("\n\n".join(_as_text(pair, mean[pair.case]) for pair in pairs), encoding="utf-8")
-    return path
-
-
-def _as_text(pair: PassagePair, mean: float) -> str:
-    text = [f"edit {pair.case}, mean of the nine questions {mean:.2f}"]
-    for role in (SUBJECT, RELATED):
-        text.append(f"about the {role}")
-        for at, line in enumerate(pair.passages[role]):
-            classes = pair.error_classes_of(role, at)
-            text.append(f"  {line.text}" + (f"   [{', '.join(classes)}]" if classes else ""))
-    return "\n".join(text)
-
-
-def write_passages(texts: EditorPassages, world: World, folder: Path) -> Path:
-    """What an editor's model wrote before and after each edit of this world, one passage a line.
-
-    A line has `case`, `entity`, `role`, `reader`, `sample`, `text`, and `sentences`: of each its `text`, its
-    `kind` (null where it cannot be read), `why` it is not one, or what it gets wrong, and the classes of
-    errors it is an `error` of, under the first interpretation. Passages about twins have no such classes.
-    """
-    path = folder / f"passages-{texts.editor.edits.slug}.jsonl"
-    with staged_file(path) as aside:
-        lines = (json.dumps(line, ensure_ascii=False) for line in _passage_records(texts, world))
-        aside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def _passage_records(texts: EditorPassages, world: World) -> Iterator[dict]:
-    cases, names = texts.editor.edits.results.cases, world.graph.entities
-    in_this_world = cases["run"] == cases["run"].min()
-    for reader, pairs in ({NO_EDIT: texts.before} | {texts.editor.name: texts.after}).items():
-        for pair in (pair for pair in pairs if in_this_world[pair.case]):
-            for role, lines in pair.passages.items():
-                yield {
-                    "case": pair.case,
-                    "entity": names[int(cases[role][pair.case])],
-                    "role": role,
-                    "reader": reader,
-                    "sample": pair.sample,
-                    "text": " . ".join(line.text for line in lines),
-                    "sentences": [
-                        {
-                            "text": line.text,
-                            "kind": line.sentence and line.sentence.kind.name.lower(),
-                            "why": line.flaw,
-                            "error": pair.error_classes_of(role, at),
-                        }
-                        for at, line in enumerate(lines)
-                    ],
-                }
