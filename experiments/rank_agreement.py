@@ -23,6 +23,7 @@ from experiments.record import RECORDS
 from experiments.studies.stability import EDITORS
 from testbed.console import say
 from testbed.evaluations.catalogue import evaluation_named
+from testbed.evaluations.labels import id_of_label
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.statistics import kendall_tau, rank_values
 from testbed.scores.tables import Cell, Table, better_of, markdown_section
@@ -85,7 +86,7 @@ def read_values(record: str) -> Values:
             model = ", ".join(model_labels)
         else:
             continue
-        values.setdefault(model, {}).setdefault(editor, {})[one.figure] = one.value
+        values.setdefault(model, {}).setdefault(editor, {})[id_of_label(one.figure)] = one.value
     if not values:
         raise InputError(f"{record} has no figures of editors by model")
     return values

@@ -1,6 +1,6 @@
 """Cases, edits and results of one run as tables with names: what `testbed.open_run` gives to Python."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from testbed.own import OURS
 from testbed.protocol import Case
 from testbed.run.world import World
 from testbed.run_parts import RunParts
-from testbed.scores.metric import metrics_shown_in
+from testbed.scores.metric import labels_of, metrics_shown_in
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
 from testbed.scores.summary import Summary, summarise_results
@@ -142,12 +142,18 @@ class Examination:
     """What an editor did with the cases of an evaluation: headlines with intervals, and all answers.
 
     Attributes:
+        headlines: ids of metrics, and their labels.
         summary: every metric by part of the cases and reader (`testbed.scores.summary`).
         tables: cases, choices, claims and passages as Arrow, with names in place of numbers.
     """
 
     def __init__(
-        self, title: str, editor: str, headlines: Sequence[str], summary: Summary, tables: dict[str, pa.Table]
+        self,
+        title: str,
+        editor: str,
+        headlines: Mapping[str, str],
+        summary: Summary,
+        tables: dict[str, pa.Table],
     ) -> None:
         self.title, self.editor, self.headlines = title, editor, headlines
         self.summary, self.tables = summary, tables
@@ -159,7 +165,7 @@ class Examination:
         for reader, estimates in self.summary["all"].items():
             cells = [estimates.get(name) for name in self.headlines]
             rows.append([reader, *(Shown(format_cell(cell), cell) for cell in cells)])
-        return Grid(self.title, ["reader", *self.headlines], rows)
+        return Grid(self.title, ["reader", *self.headlines.values()], rows)
 
     def results(self, table: str = "choices") -> pa.Table:
         """What was answered: choices, claims, passages or cases."""
@@ -193,7 +199,8 @@ def examine_editor(
     results = recalibrate_results(read_results(folder, columns), temperatures)
     summary = summarise_results(evaluation, results, name, {})
     tables = {table: read_named_table(run.world, folder, table) for table in TABLES}
-    headlines = metrics_shown_in(evaluation.metrics, "headline")
+    labels = labels_of(evaluation.metrics)
+    headlines = {metric: labels[metric] for metric in metrics_shown_in(evaluation.metrics, "headline")}
     title = f"{name}: {len(cases):,} edits of {run.run.folder}, {settings.evaluation}"
     return Examination(title, name, headlines, summary, tables)
 

@@ -42,7 +42,7 @@ from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
 from testbed.scores.gather import gather_results
-from testbed.scores.metric import metrics_shown_in
+from testbed.scores.metric import labels_of, metrics_shown_in
 from testbed.scores.summary import score_editors
 from testbed.scores.tables import format_cell
 from testbed.settings import EditSettings
@@ -248,7 +248,8 @@ def headline_grid(title: str, editors: Any) -> Grid:
         estimates = [e.summary["all"][e.name].get(name) for name in headlines]
         cells = [Shown(format_cell(cell), cell) for cell in estimates]
         rows.append([e.name, len(e.edits.results), *cells])
-    return Grid(title, ["editor", "edits", *headlines], rows)
+    labels = labels_of(editors[0].evaluation.metrics)
+    return Grid(title, ["editor", "edits", *map(labels.__getitem__, headlines)], rows)
 
 
 def _with_changes(name: str, settings: Any, changes: dict[str, Any] | None) -> Any:

@@ -225,7 +225,7 @@ def _take_row(
 
 def _better_of(row: Row, several: Sequence[WorldResults]) -> str:
     evaluation = next(one.evaluation for one in several if one.world == row.worlds[0])
-    (better,) = (m.better for m in evaluation.metrics if m.name == row.metric)
+    (better,) = (m.better for m in evaluation.metrics if m.id == row.metric)
     return better
 
 

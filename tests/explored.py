@@ -76,7 +76,7 @@ def multiply(editor, cases, editors, seed=0):
         for metric, value in editor.values[editor.name].items():
             numerator = np.concatenate([value.numerator] * times)[:cases]
             denominator = np.concatenate([value.denominator] * times)[:cases]
-            if metric.startswith("falsely changed"):
+            if metric.startswith("falsely_changed"):
                 numerator = np.where(rng.random(cases) < 0.1, denominator, 0.0)
             elif not value.share:
                 numerator = numerator * rng.uniform(0.2, 1, cases)

@@ -1,5 +1,6 @@
 """The battery that every evaluation passes: the built-in ones, and the one that is there to copy."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, is_written, rows_of_cases, write_rows
 from testbed.engine.results import mark_lost_edits, read_results, select_choices
 from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, prefix_of, rebuild_evaluation
+from testbed.evaluations.labels import id_of_label
 from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
@@ -136,7 +138,7 @@ def test_the_readers_are_known_and_the_bayesian_one_is_perfect(evaluation, resul
     readers = evaluation.readers(results, "somebody")
     assert {"somebody", BAYESIAN} <= set(readers)
     assert {name.partition(",")[0] for name in readers} <= {"somebody", *READERS}
-    direction = {m.name: m.better for m in evaluation.metrics}
+    direction = {m.id: m.better for m in evaluation.metrics}
     for name, metric in evaluation.measure(results, readers[BAYESIAN]).items():
         if metric.denominator.sum() and direction[name] == "low":
             assert metric.value() == pytest.approx(0, abs=1e-9), name
@@ -210,7 +212,7 @@ def test_an_edit_without_numbers_fails_in_every_metric_and_no_other_is_touched(e
     )
     assert mine.keys() == whole.keys()
     for metric in evaluation.metrics:
-        name = metric.name
+        name = metric.id
         if name not in mine:
             continue
         np.testing.assert_array_equal(mine[name].by_case[~lost], whole[name].by_case[~lost], name)
@@ -225,7 +227,7 @@ def test_an_edit_without_numbers_fails_in_every_metric_and_no_other_is_touched(e
 
 
 def test_every_metric_has_one_definition_and_a_direction(evaluation, results):
-    names = [m.name for m in evaluation.metrics]
+    names = [m.id for m in evaluation.metrics]
     assert len(set(names)) == len(names)
     assert all(m.better in ARROWS and m.description.endswith(".") for m in evaluation.metrics)
     assert metrics_shown_in(evaluation.metrics, "headline")
@@ -304,3 +306,15 @@ def test_no_module_outside_the_rooms_knows_a_rooms_questions(room):
         text = path.read_text(encoding="utf-8").lower()
         for word in ROOM_WORDS[room]:
             assert word not in text, f"{path} knows {word}"
+
+
+def test_a_metric_has_one_id_and_one_label_everywhere():
+    """Records from before there were ids have labels, so that one label means one id in all evaluations."""
+    known = {}
+    for kind in evaluation_classes().values():
+        for metric in kind().metrics:
+            assert re.fullmatch(r"[a-z0-9_.]+", metric.id), metric.id
+            assert known.setdefault(metric.title, metric.id) == metric.id
+            assert id_of_label(metric.title) == metric.id == id_of_label(metric.id)
+    assert id_of_label("consequence follows") == "follows"
+    assert id_of_label("a user's own") == "a user's own"

@@ -58,7 +58,7 @@ def test_at_most_fifteen_rows_each_a_metric_with_a_direction():
     assert {name for row in ROWS for name in row.worlds} == set(by_world)
     for row in ROWS:
         for world in row.worlds:
-            (better,) = (m.better for m in by_world[world].metrics if m.name == row.metric)
+            (better,) = (m.better for m in by_world[world].metrics if m.id == row.metric)
             assert better in ("high", "low")
 
 

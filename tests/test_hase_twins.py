@@ -21,6 +21,7 @@ from testbed.evaluations.hase.metrics import (
     SPILL,
 )
 from testbed.run.agents import paper_agent
+from testbed.scores.metric import labels_of
 from testbed.scores.readers import BAYESIAN, PERFECT
 from testbed.scores.summary import summarise_results
 from testbed.scores.temperature import temper
@@ -35,12 +36,13 @@ GROUPS = {
     "others": SPOT[:3],
     "own questions": ("s1r2", "other child", "grandchild", "s1r0", "sibling", "s1rx"),
 }
+LABELS = labels_of(METRICS)
 KIN = {
-    name: (role, change)
+    LABELS[name]: (role, change)
     for names, change in ((MUST_CHANGE, True), (MUST_STAY, False))
     for role, name in names.items()
 }
-"""By the metric's name the role, and whether its answers must change."""
+"""By the metric's label the role, and whether its answers must change."""
 
 
 def split_name(name):
@@ -367,17 +369,18 @@ def twin_of(name):
         return twin_of_kin
     if name.endswith("over no edit, recalibrated"):
         return twin_over_recalibrated
-    if name == SKILL_RECALIBRATED:
+    if name == LABELS[SKILL_RECALIBRATED]:
         return twin_of_recalibrated_skill
     return next((twin for start, twin in TWINS.items() if name.startswith(start)), twin_at_a_place)
 
 
-@pytest.mark.parametrize("name", [m.name for m in METRICS])
-def test_the_parquet_files_give_the_same_number(name, rows, found):
-    assert found[name].denominator.sum() > 0, "the twin has something to say"
+@pytest.mark.parametrize("metric", LABELS)
+def test_the_parquet_files_give_the_same_number(metric, rows, found):
+    assert found[metric].denominator.sum() > 0, "the twin has something to say"
     # Roots of what is left by rounding are not nothing.
-    off = 0.02 if name == SKILL_RECALIBRATED else 1e-7 if name.endswith("recalibrated") else 1e-9
-    assert found[name].value() == pytest.approx(twin_of(name)(rows, name), abs=off)
+    off = 0.02 if metric == SKILL_RECALIBRATED else 1e-7 if metric.endswith("recalibrated") else 1e-9
+    name = LABELS[metric]
+    assert found[metric].value() == pytest.approx(twin_of(name)(rows, name), abs=off)
 
 
 def test_who_becomes_the_agent_does_no_harm_in_any_part(results):

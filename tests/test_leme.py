@@ -20,6 +20,7 @@ from testbed.engine.results import read_results
 from testbed.evaluations.leme import BELOW, CHILD, COUPLED, EDIT, SYNONYM, TWIN, Leme
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.cases import CONTROLS
+from testbed.evaluations.leme.correlation import LABELS as METRIC_LABELS
 from testbed.evaluations.leme.correlation import rank_correlations
 from testbed.evaluations.leme.standard import standards_of_cases
 from testbed.evaluations.leme.tables import CLAIMS_JUDGED, read_figures
@@ -333,10 +334,10 @@ def test_rank_correlations_of_too_few_and_of_constants_are_none():
 def test_the_papers_tables_have_the_columns_that_ours_have():
     ratings = read_figures("ratings")
     assert len(ratings) == 13
-    assert all(tuple(row) == m.NINE for row in ratings.values())
+    assert all(tuple(row) == (*map(METRIC_LABELS.get, m.NINE),) for row in ratings.values())
     assert all(1 <= value <= 7 for row in ratings.values() for value in row.values())
-    for name, columns, rows in (("short", m.FOUR, 10), ("entropies", (m.ENTROPY,), 12),
-                                ("people", ("judgements", *CLAIMS_JUDGED), 3)):  # fmt: skip
+    for name, columns, rows in (("short", m.FOUR, 10), ("entropies", (METRIC_LABELS[m.ENTROPY],), 12),
+                                ("people", ("judgements", *map(METRIC_LABELS.get, CLAIMS_JUDGED)), 3)):  # fmt: skip
         assert [tuple(row) for row in read_figures(name).values()] == [columns] * rows
     kinds = read_figures("kinds")
     assert len(kinds) == 6
@@ -353,4 +354,4 @@ def test_what_people_said_is_recomputed_from_their_annotations():
         assert len(of_method) == printed["judgements"]
         for (label, verdict), metric in zip(LABELS, CLAIMS_JUDGED, strict=True):
             verdicts = [row["classification"] == verdict for row in of_method if row["label"] == label]
-            assert np.mean(verdicts) == pytest.approx(printed[metric], abs=5e-3), (who, label)
+            assert np.mean(verdicts) == pytest.approx(printed[METRIC_LABELS[metric]], abs=5e-3), (who, label)

@@ -27,7 +27,7 @@ def runs(tmp_path_factory):
 def test_the_whole_command(runs, capsys):
     editors = ["none", "lora-down", "in-context"]
     assert edit.main(["leme", *at(runs), *SOME, *editors, "--leme.controls"]) == 0
-    assert "edit, subject" in capsys.readouterr().out
+    assert "edit.subject" in capsys.readouterr().out
     assert report.main(at(runs)) == 0
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
     for said in (
@@ -55,7 +55,7 @@ def test_the_whole_command(runs, capsys):
     with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["subset"] == "all"]
     agent = {row["metric"]: float(row["value"]) for row in rows if row["reader"] == "Bayesian reader"}
-    assert agent["edit, subject"] == agent["internal, subject"] == agent["topicality"] == 1
+    assert agent["edit.subject"] == agent["internal.subject"] == agent["topicality"] == 1
     assert any(row["reader"].startswith("lora-down, told") for row in rows)
 
 
@@ -70,7 +70,7 @@ def test_what_the_corpus_states_wrongly_is_corrected(runs):
     assert report.main([*at(runs)]) == 0
     with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["subset"] == "correction"]
-    said = {row["reader"]: row["value"] for row in rows if row["metric"] == "edit, subject"}
+    said = {row["reader"]: row["value"] for row in rows if row["metric"] == "edit.subject"}
     assert float(said["Bayesian reader"]) == 1
 
 

@@ -156,7 +156,7 @@ def test_evaluations_take_the_ratio_from_here():
         name: metric
         for name, kind in evaluation_classes().items()
         for metric in kind().metrics
-        if metric.name in ("propagation ratio", "amplification ratio")
+        if metric.id in ("propagation_ratio", "amplification_ratio")
     }
     assert ratios.keys() == {"hase", "taxi", "seesaw", "leme"}
     for name, ratio in ratios.items():

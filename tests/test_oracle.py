@@ -160,7 +160,7 @@ def test_whoever_only_fits_what_it_was_told_has_nothing_in_the_other_half(seed):
     skills = []
     for half in (other, fitted):
         measured = measure_reader(HASE, half, HASE.readers(half, "x")["x"])
-        skills.append(measured["coherence gained"].value())
+        skills.append(measured["skill"].value())
         assert measured["damage"].value() == 0 or not measured["damage"].denominator.sum()
     assert skills == [pytest.approx(0), pytest.approx(1)]
 

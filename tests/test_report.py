@@ -109,10 +109,10 @@ def test_who_was_told_of_some_questions_is_scored_on_the_others(built, tmp_path)
     assert usual.controls == {}
     (scored,) = score_editors([oracle])
     of = scored.summary["all"]
-    assert of["oracle, told these questions"]["right: independent fact"].cases
-    assert not of["oracle"]["right: independent fact"].cases
+    assert of["oracle, told these questions"]["right.independent_fact"].cases
+    assert not of["oracle"]["right.independent_fact"].cases
     assert not of["oracle, told these questions"]["damage"].cases, "spot checks are told nobody"
-    assert of["oracle"]["edit success"].cases == CASES
+    assert of["oracle"]["success"].cases == CASES
 
 
 def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
@@ -379,8 +379,8 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
         assert editor.reference_names == FLOORS
         assert (row in editor.values) == (row in editor.summary["all"]) == (name == "careful")
     values = scored["careful"].values
-    assert values["careful"]["propagation ratio"].value() > 0.1
-    assert values[row]["propagation ratio"].value() == pytest.approx(0, abs=1e-9)
+    assert values["careful"]["propagation_ratio"].value() > 0.1
+    assert values[row]["propagation_ratio"].value() == pytest.approx(0, abs=1e-9)
     frame = frame_of([scored["careful"], scored["rome"]])
     assert control_table([scored["rome"]], frame) is None
     ((name, *cells),) = control_table([scored["careful"], scored["rome"]], frame).rows
@@ -398,7 +398,7 @@ def test_differences_are_of_the_cases_both_have(editors):
     assert "lora-down" not in compared.comparisons
     for name, row in compared.comparisons.items():
         mine, theirs = match_cases(editors[name].edits.results, editors["lora-down"].edits.results)
-        assert row["edit success"].cases == len(mine)
+        assert row["success"].cases == len(mine)
         for metric, comparison in row.items():
             own, other = (
                 Metric(*(part[cases] for part in editor.values[editor.name][metric][:2])).value()
@@ -406,19 +406,19 @@ def test_differences_are_of_the_cases_both_have(editors):
             )
             assert comparison.difference == pytest.approx(own - other, nan_ok=True)
     # The editor that goes most of the agent's way propagates more than the one that hardly does.
-    assert compared.comparisons["rome"]["propagation ratio"].low > 0.4
+    assert compared.comparisons["rome"]["propagation_ratio"].low > 0.4
 
 
 def test_two_worlds_give_no_verdict_and_one_is_about_its_cases(runs, editors):
     one = score_editors(gather_results([Run(runs, "x")], EDITS))
     for some, has_verdict in ((one, True), (list(editors.values()), False)):
-        rome = compare_editors(some, "lora-down").comparisons["rome"]["propagation ratio"]
+        rome = compare_editors(some, "lora-down").comparisons["rome"]["propagation_ratio"]
         assert (rome.p < 0.05) == (rome.detectable > 0) == has_verdict
         assert np.isnan(rome.p) != has_verdict
         assert [few.level for few in rome.few] == ["world"]
     compared = compare_editors(one, "lora-down")
-    largest = max(row["propagation ratio"].detectable for row in compared.comparisons.values())
-    assert compared.detectable_difference("propagation ratio") == largest
+    largest = max(row["propagation_ratio"].detectable for row in compared.comparisons.values())
+    assert compared.detectable_difference("propagation_ratio") == largest
 
 
 def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
@@ -460,9 +460,9 @@ def test_a_reference_row_can_be_the_reference(editors, floor):
     assert set(compared.comparisons) == set(editors)
     rome = compared.comparisons["rome"]
     if floor == "constant one half":
-        assert set(rome) == {"truth values"}, "it says nothing else"
+        assert set(rome) == {"truth_values"}, "it says nothing else"
         return
-    assert (rome["propagation ratio"].difference < 0) == (floor in ("perfect revision", "Bayesian reader"))
+    assert (rome["propagation_ratio"].difference < 0) == (floor in ("perfect revision", "Bayesian reader"))
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -499,12 +499,12 @@ def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
     assert [point.edits for point in points] == [1, 3, SEQUENCE]
     for point in points:
         first = rome.edits.results.cases["position"] < point.edits
-        now = rome.values["rome"]["propagation ratio"]
+        now = rome.values["rome"]["propagation_ratio"]
         expected = now.numerator[first].sum() / now.denominator[first].sum()
-        assert point.at_once["propagation ratio"].value == pytest.approx(expected)
-        cases = {part["edit success"].cases for part in (point.at_once, point.at_end)}
+        assert point.at_once["propagation_ratio"].value == pytest.approx(expected)
+        cases = {part["success"].cases for part in (point.at_once, point.at_end)}
         assert cases == {2 * CASES // SEQUENCE * point.edits}
-    assert points[-1].at_end["propagation ratio"].value < points[-1].at_once["propagation ratio"].value
+    assert points[-1].at_end["propagation_ratio"].value < points[-1].at_once["propagation_ratio"].value
     assert retention_curve(editors["lora-down"]) == []
 
 
@@ -650,7 +650,7 @@ def test_the_first_screen_answers_the_question(page, editors):
     assert [row[0][0].strip() for row in table["rows"]] == [*editors, "no edit"]
     assert first.count("<li>") == len(editors)
     for name, editor in editors.items():
-        success = editor.summary["all"][name]["edit success"]
+        success = editor.summary["all"][name]["success"]
         assert f"states {round(success.value * success.cases)} of {success.cases} new facts" in first
 
 
@@ -659,13 +659,13 @@ def test_names_of_metrics_stand_beside_their_definitions(page):
     html = (page / "index.html").read_text(encoding="utf-8")
     defined = set(re.findall(r'popover class="definition" id="(what-\d+)"', html))
     assert set(re.findall(r'popovertarget="(what-\d+)"', html)) <= defined
-    assert len(defined) == len({m.name for m in HASE.metrics})
+    assert len(defined) == len({m.id for m in HASE.metrics})
     of_paper = {"hase-hase-8", "hase-printed", "hase-published"}
     for key, table in parsed(html).tables.items():
         for head in table["heads"] if key not in of_paper else ():
             assert not re.search(r"\bs1r|\bs2\b", head), head
     with (page / "summary.csv").open(encoding="utf-8") as file:
-        assert {row["metric"] for row in csv.DictReader(file)} <= {m.name for m in HASE.metrics}
+        assert {row["metric"] for row in csv.DictReader(file)} <= {m.id for m in HASE.metrics}
 
 
 def test_numbers_lead_to_the_rows_that_they_are_averages_of(page):
@@ -714,9 +714,9 @@ def test_names_are_escaped_everywhere(page):
 def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     table = parsed((page / "index.html").read_text(encoding="utf-8")).tables["hase-comparison"]
     assert [row[0][0] for row in table["rows"]] == [*editors, *FLOORS]
-    column = table["heads"].index("propagation ratio")
+    column = table["heads"].index("propagation_ratio")
     for row in table["rows"][: len(editors)]:
-        estimate = editors[row[0][0]].summary["all"][row[0][0]]["propagation ratio"]
+        estimate = editors[row[0][0]].summary["all"][row[0][0]]["propagation_ratio"]
         assert row[column][1] == pytest.approx(estimate.value)
         assert float(row[column][0].split(" ")[0]) == pytest.approx(estimate.value, abs=0.0051)
     seconds = [row[table["heads"].index("seconds an edit")][0] for row in table["rows"]]
@@ -750,7 +750,7 @@ def test_the_long_table_has_every_estimate(page, editors):
                     row = listed[name, subset, reader, metric]
                     assert float(row["value"]) == pytest.approx(estimate.value, nan_ok=True)
                     assert int(row["cases"]) == estimate.cases
-    assert ("rome", "first 3 edits, kept", "rome", "edit success") in listed
+    assert ("rome", "first 3 edits, kept", "rome", "success") in listed
 
 
 def test_cases_share_subjects_or_sequences_objects_and_worlds(runs, editors):
@@ -880,7 +880,7 @@ def opened(page, address, profile):
     [
         ("hase-comparison", "seconds an edit", "asc"),
         ("hase-comparison", "seconds an edit", "desc"),
-        ("hase-comparison", "edit success", "asc"),
+        ("hase-comparison", "success", "asc"),
         ("hase-hase-7", "editor", "desc"),
     ],
 )
@@ -924,7 +924,7 @@ def test_a_browser_ignores_addresses_of_nothing(page, tmp_path):
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
 def test_clicks_sort_one_way_and_then_the_other(page, tmp_path):
     html = (page / "index.html").read_text(encoding="utf-8")
-    column = parsed(html).tables["hase-comparison"]["heads"].index("propagation ratio")
+    column = parsed(html).tables["hase-comparison"]["heads"].index("propagation_ratio")
     for clicks, name in ((1, "ascending"), (2, "descending"), (3, "ascending")):
         press = f"document.querySelectorAll('#hase-comparison .sort')[{column}].click();"
         script = f"<script>{press * clicks}document.body.dataset.hash = location.hash;</script>"

@@ -33,7 +33,7 @@ from testbed.evaluations.seesaw import (
     Seesaw,
     crossing,
     groups,
-    tables,
+    printed,
 )
 from testbed.evaluations.seesaw.cases import CONTROL, draw_edits, draw_others, interleave, phrasings_of
 from testbed.evaluations.seesaw.chapter import note_real_people
@@ -771,11 +771,11 @@ def test_a_judge_by_keywords_is_told_which_relation_was_asked(cases, place, read
 
 def test_printed_tables_agree_where_they_print_the_same():
     """MEMIT on GPT-J stands in two tables, within .01; of regions the signs of three properties differ."""
-    models = [row["model"] for row in tables.read_table(8)]
+    models = [row["model"] for row in printed.read_table(8)]
 
     def numbers_of(number, who):
-        rows = tables.read_table(number)
-        return {row["property"]: tables.group_numbers(row) for row in rows if row["who"] == who}
+        rows = printed.read_table(number)
+        return {row["property"]: printed.group_numbers(row) for row in rows if row["who"] == who}
 
     for whole, of_memit, apart in ((10, 11, ()), (12, 13, (CITIZENSHIP, GENDER, BORN)), (14, 15, ())):
         first, second = numbers_of(whole, "MEMIT"), numbers_of(of_memit, "GPT-J")
@@ -784,20 +784,20 @@ def test_printed_tables_agree_where_they_print_the_same():
             other = np.abs(second[name]) if name in apart else second[name]
             sized = np.abs(values) if name in apart else values
             assert other == pytest.approx(sized, abs=0.0101), name
-        assert {row["who"] for row in tables.read_table(of_memit)} == set(models)
-    by_property = [[int(x) for x in [*row.values()][1:]] for row in tables.read_table(8)]
-    by_group = np.array([[int(row[name]) for name in models] for row in tables.read_table(9)])
+        assert {row["who"] for row in printed.read_table(of_memit)} == set(models)
+    by_property = [[int(x) for x in [*row.values()][1:]] for row in printed.read_table(8)]
+    by_group = np.array([[int(row[name]) for name in models] for row in printed.read_table(9)])
     assert by_group.sum(axis=0).tolist() == [row[-1] for row in by_property]
     assert all(sum(counts) == total for *counts, total in by_property)
 
 
 def test_cells_of_groups_that_the_paper_does_not_name_are_numbers_all_the_same():
-    row = next(row for row in tables.read_table(11) if row["groups not told"])
-    assert tables.group_numbers(row) == [-0.0038, 0.0037, 0.003, -0.0003, -0.0014]
+    row = next(row for row in printed.read_table(11) if row["groups not told"])
+    assert printed.group_numbers(row) == [-0.0038, 0.0037, 0.003, -0.0003, -0.0014]
 
 
 def test_tables_of_the_paper_have_a_cell_for_every_head():
-    printed_tables = tables.printed_tables()
+    printed_tables = printed.printed_tables()
     assert len(printed_tables) == 10
     for table in printed_tables:
         assert {len(row) for row in table.rows} == {len(table.header)}, table.title

@@ -37,7 +37,7 @@ def runs(tmp_path_factory):
 def test_the_whole_command(runs, capsys):
     full = ["--full.steps", "2"]
     assert edit.main(["seesaw", *at(runs), *SOME, *WRITTEN, "none", "full", *full]) == 0
-    assert "edit success" in " ".join(capsys.readouterr().out.split())
+    assert "success" in " ".join(capsys.readouterr().out.split())
     assert report.main(at(runs)) == 0
     folder = runs / "x" / "report"
     page = (folder / "index.html").read_text(encoding="utf-8")
@@ -60,8 +60,8 @@ def test_the_whole_command(runs, capsys):
     assert {"Bayesian reader, do", f"none, told {CONTROL}", "frequency reader"} <= readers
     whole = [row for row in rows if row["reader"] == "Bayesian reader" and row["subset"] == "all"]
     agent = {row["metric"]: float(row["value"]) for row in whole if row["value"] != "nan"}
-    assert agent["edit success"] == agent["kept old holders"] == 1
-    assert agent["|X_d| old holders"] == 0
+    assert agent["success"] == agent["kept.old_holders"] == 1
+    assert agent["excess.old_holders"] == 0
 
 
 @pytest.mark.skipif(not (SLICE.exists() and TAGS.exists()), reason="real people are not here")

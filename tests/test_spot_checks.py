@@ -148,13 +148,13 @@ def test_only_what_they_find_is_damage(seed):
     fitted.lm[:, shown, 1] = o.agent[:, shown, 1]
     fitted.lm_answer[:, shown, 1] = o.agent_answer[:, shown, 1]
     measured, trained = scores(o), scores(fitted)
-    for name in ("damage", "spill", "others' facts kept", "TV: others", "falsely changed: others",
-                 "coherence gained, spot checks",
+    for name in ("damage", "spill", "kept", "tv.others", "falsely_changed.others",
+                 "skill.spot_checks",
                  *(name_at("damage", role) for role in SPOT_CHECKS)):  # fmt: skip
         np.testing.assert_array_equal(measured[name][:2], trained[name][:2], err_msg=name)
-    for name in ("damage: neighbours", "damage: own questions"):
+    for name in ("damage.neighbours", "damage.own_questions"):
         assert trained[name].numerator.sum() == 0
-    assert trained["coherence gained"].value() == 1
+    assert trained["skill"].value() == 1
 
 
 @given(seeds)
@@ -181,5 +181,5 @@ def test_results_without_them_are_stale_or_refused():
 
 def test_tables_report_them_and_not_what_an_editor_may_hold_still():
     shown = metrics_shown_in(HASE.metrics, "compared")
-    assert {"damage", "others' facts kept"} <= set(shown)
-    assert not {"damage: neighbours", "right: neighbours"} & set(shown)
+    assert {"damage", "kept"} <= set(shown)
+    assert not {"damage.neighbours", "right.neighbours"} & set(shown)

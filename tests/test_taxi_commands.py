@@ -37,7 +37,7 @@ def test_the_whole_command(runs, capsys):
     assert {"chance", "Bayesian reader, correction", *(f"none, told {name}" for name in CONTROLS)} <= readers
     whole = [row for row in rows if row["reader"] == "Bayesian reader" and row["subset"] == "all"]
     agent = {row["metric"]: float(row["value"]) for row in whole if row["value"] != "nan"}
-    assert agent["edit success"] == agent["agreement"] == 1
+    assert agent["success"] == agent["agreement"] == 1
 
 
 def test_the_papers_agent_is_refused_in_words(runs, capsys):

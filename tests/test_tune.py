@@ -27,7 +27,7 @@ FEW = ["--cases.count", "20"]
 OWN = "experiments.my_editor:MyEditor"
 
 lines = st.lists(
-    st.fixed_dictionaries({"edit success": st.floats(0, 1), "coherence gained": st.floats(-2, 1)}),
+    st.fixed_dictionaries({"success": st.floats(0, 1), "skill": st.floats(-2, 1)}),
     min_size=1,
     max_size=8,
 )
@@ -35,14 +35,14 @@ lines = st.lists(
 
 @given(lines)
 def test_nothing_that_succeeds_as_often_is_more_coherent_than_the_choice(trials):
-    chosen = choose_setting(trials, "edit success", "coherence gained")
-    good = [x for x in trials if x["edit success"] >= GOOD]
+    chosen = choose_setting(trials, "success", "skill")
+    good = [x for x in trials if x["success"] >= GOOD]
     if good:
-        assert chosen["edit success"] >= GOOD
+        assert chosen["success"] >= GOOD
     else:
-        assert chosen["edit success"] >= max(x["edit success"] for x in trials) - 0.0201
-    rivals = good or [x for x in trials if x["edit success"] >= chosen["edit success"]]
-    assert chosen["coherence gained"] >= max(x["coherence gained"] for x in rivals)
+        assert chosen["success"] >= max(x["success"] for x in trials) - 0.0201
+    rivals = good or [x for x in trials if x["success"] >= chosen["success"]]
+    assert chosen["skill"] >= max(x["skill"] for x in rivals)
 
 
 def search(monkeypatch, name, factors):

@@ -77,4 +77,4 @@ class AnswersOfPair(m.Answers):
 def answer_metrics(pair, names):
     """Some metrics of passages, of one pair."""
     answers = AnswersOfPair(pair)
-    return {one.name: one.compute(answers).value() for one in m.METRICS if one.name in names}
+    return {one.id: one.compute(answers).value() for one in m.METRICS if one.id in names}

@@ -28,7 +28,7 @@ from testbed.scores.tables import Cell, Table
 Estimates = dict[str, dict[str, dict[str, Estimate]]]
 """Reader -> subset -> metric -> estimate."""
 KINDS = {"published": "published", "fact": "facts persist", "sentence": "fresh draws"}
-FALSE = name_at("falsely changed", CHILD)
+FALSE = name_at("falsely_changed", CHILD)
 BOTH = "support 2 and more"
 FEW = "S0, three to five members"
 PARTS: dict[str, str] = {
@@ -38,8 +38,8 @@ PARTS: dict[str, str] = {
 """Part of the cases -> what is asked of it."""
 OVERALL = (
     SUCCESS, FOLLOWS, MUST_CHANGE[GRANDCHILD], FALSE, KEPT, DAMAGE, SPILL,
-    SKILL_MOVED, SKILL_STILL, SKILL, "Dutch book loss", "logic TF", "logic not", "logic and", "logic or",
-    "logic not B", "logic B or A",
+    SKILL_MOVED, SKILL_STILL, SKILL, "dutch_book", "logic.tf", "logic.not", "logic.and", "logic.or",
+    "logic.not_b", "logic.b_or_a",
 )  # fmt: skip
 """Of the laws of logic `self-bayes` trains all but the last two."""
 REFERENCES = (BEFORE_EDIT, PERFECT, BAYESIAN)

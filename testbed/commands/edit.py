@@ -33,7 +33,7 @@ from testbed.run.runs import Run
 from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
 from testbed.run.world import World, load_world
 from testbed.scores.gather import FITTED_HALF, describe_circumstances, describe_missing_numbers
-from testbed.scores.metric import metrics_shown_in
+from testbed.scores.metric import labels_of, metrics_shown_in
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results, temperatures_file
 from testbed.scores.summary import control_reader, summarise_results, write_summary
@@ -244,7 +244,7 @@ def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: JudgedCases | N
 def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
     evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
-    headlines = metrics_shown_in(evaluation.metrics, "headline")
+    headlines, labels = metrics_shown_in(evaluation.metrics, "headline"), labels_of(evaluation.metrics)
     for job in jobs.jobs:
         doing(f"measuring {job.name}")
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
@@ -277,6 +277,10 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
                 rows.append([reader, *(Shown(format_cell(cell), cell) for cell in estimates)])
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
-    print_table(f"edits of {jobs.run.folder}, over this world only", ["editor", *headlines], rows)
+    print_table(
+        f"edits of {jobs.run.folder}, over this world only",
+        ["editor", *map(labels.__getitem__, headlines)],
+        rows,
+    )
     say(f"the standard is {judged_by}")
     say(f"python -m testbed.report {jobs.run.options} shows everything else")

@@ -160,7 +160,7 @@ def _draw_chapter(name: str, runs: Sequence[Run], world: World, against: str) ->
     editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
     curves = {e.name: at for e in editors if (at := retention_curve(e))}
     compared = compare_editors(editors, reference_named(editors, against))
-    frame = concat_frames([frame_of(editors), frame_of_differences(editors, compared)])
+    frame = concat_frames([frame_of(editors, curves), frame_of_differences(editors, compared)])
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
     doing(f"drawing pictures, {name}")
@@ -169,4 +169,4 @@ def _draw_chapter(name: str, runs: Sequence[Run], world: World, against: str) ->
     )
     view = view_of(editors[0])
     columns = {c.metric: c.key for c in view.columns if c.metric}
-    return EvaluationChapter(plain_name(name), chapter, editors, curves, columns, view.subsets)
+    return EvaluationChapter(plain_name(name), chapter, editors, frame, columns, view.subsets)

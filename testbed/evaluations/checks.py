@@ -25,14 +25,14 @@ def _list_faults(evaluation: Evaluation) -> Iterator[str]:
     from testbed.scores.metric import ARROWS, Place, metrics_shown_in
 
     metrics = evaluation.metrics
-    for name, count in Counter(metric.name for metric in metrics).items():
+    for name, count in (Counter(m.id for m in metrics) | Counter(m.title for m in metrics)).items():
         if count > 1:
-            yield f"{count} metrics are called {name!r}; give each a name of its own"
+            yield f"{count} metrics are called {name!r}; give each an id and a label of its own"
     for metric in metrics:
         if metric.better not in ARROWS:
-            yield f"{metric.name!r} is better {metric.better!r}; say one of {', '.join(ARROWS)}"
+            yield f"{metric.id!r} is better {metric.better!r}; say one of {', '.join(ARROWS)}"
         if metric.shown_in not in get_args(Place):
-            yield f"{metric.name!r} is shown in {metric.shown_in!r}; say one of {', '.join(get_args(Place))}"
+            yield f"{metric.id!r} is shown in {metric.shown_in!r}; say one of {', '.join(get_args(Place))}"
     if not metrics_shown_in(metrics, "headline"):
         yield 'it has no headline; give a metric "headline" as its place'
     schemas = Columns((), {}).schemas

@@ -88,7 +88,7 @@ class Evaluation:
         Each is computed from the folder's `metrics.Answers`; without one, from the usual `Answers`.
         """
         answers = self._load("metrics", "Answers", "testbed.scores.readers:Answers")(results, reader)
-        computed = {m.name: m.compute(answers) for m in self.metrics if reader.time or not m.needs_edit}
+        computed = {m.id: m.compute(answers) for m in self.metrics if reader.time or not m.needs_edit}
         return {name: metric for name, metric in computed.items() if metric is not None}
 
     def subsets(self, results: "Results") -> "dict[str, np.ndarray]":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,15 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from testbed.pages.chapter import Picture, Section
+from testbed.pages.chapter import Material, Picture, Section
 from testbed.pages.charts import interval_halves, picture_style, save_figure
 from testbed.pages.inks import AGENT, JOIN, PAPER, QUIET
 from testbed.pages.messages import capitalise, describe_extremes
 from testbed.pages.palette import assign_slots, colour_of, has_ring
+from testbed.scores.frame import Frame
 from testbed.scores.gather import ELSEWHERE
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell, Table
+from testbed.scores.tables import Table
+from testbed.scores.views import Column, View, make_table
 
 COST_COLUMNS = {
     "steps": "gradient steps",
@@ -45,79 +46,63 @@ class CostPoint(NamedTuple):
     is_elsewhere: bool = False
 
 
-def cost_section(editors: Sequence[ScoredEditor], metric: str, folder: Path) -> Section | None:
+def cost_section(material: Material, metric: str) -> Section | None:
     """The table, and pictures of one metric, of which more is better, against each unit of cost."""
-    table = cost_table(editors, metric)
+    frame, label = material.frame, material.frame.label_of(metric)
+    table = cost_table(frame, metric)
     if table is None:
         return None
-    text = f"Editors above and to the left are better: more {metric} for less work."
+    text = f"Editors above and to the left are better: more {label} for less work."
     pictures, drawn_editors = [], set[str]()
     for unit, words in UNITS.items():
-        file = f"frontier-{unit}.svg"
-        if names := draw_frontier(editors, metric, unit, folder / file):
-            says = f"{capitalise(metric)} against {words}"
-            values = {e.name: e.summary["all"][e.name][metric].value for e in editors if e.name in names}
-            pictures.append(Picture(file, says, f"{describe_extremes(values, metric)}; by {words}"))
-            drawn_editors.update(names)
-    left_out = [e.name for e in editors if e.name not in drawn_editors]
+        points, file = cost_points(frame, metric, unit), f"frontier-{unit}.svg"
+        if points:
+            draw_frontier(points, label, unit, material.folder / file)
+            message = f"{describe_extremes({p.name: p.score.value for p in points}, label)}; by {words}"
+            pictures.append(Picture(file, f"{capitalise(label)} against {words}", message))
+            drawn_editors.update(p.name for p in points)
+    left_out = [e.name for e in material.editors if e.name not in drawn_editors]
     if drawn_editors and left_out:
         text += f" Not drawn, as their cost is nothing or not known: {', '.join(left_out)}."
-    if any(ELSEWHERE in e.edits.cost for e in editors):
+    if frame.where(metric=ELSEWHERE).values("editor"):
         text += " Squares are edits made by PyTorch or on another machine: their seconds are not comparable."
     return Section("cost", "What does it cost?", text, pictures, more_tables=[table])
 
 
-def cost_table(editors: Sequence[ScoredEditor], metric: str) -> Table | None:
+def cost_table(frame: Frame, metric: str) -> Table | None:
     """What an edit costs, what preparation cost once, and the two together, beside one metric."""
-    columns = [name for name in COST_COLUMNS if any(name in e.edits.cost for e in editors)]
+    known = {*frame.values("metric")}
+    columns = [Column(name, head) for name, head in COST_COLUMNS.items() if name in known]
     if not columns:
         return None
-    rows: list[list[Cell]] = [
-        [
-            e.name + (" (elsewhere)" if ELSEWHERE in e.edits.cost else ""),
-            *(e.edits.cost.get(name) for name in columns),
-            amortised_cost(e, "seconds"),
-            e.summary["all"][e.name].get(metric),
-        ]
-        for e in editors
-    ]
-    header = ["editor", *map(COST_COLUMNS.__getitem__, columns), "seconds, amortised", metric]
     note = "Means of one edit. Amortised: preparation, done once for a model, is spread over the edits made."
-    return Table("costs", "What an edit costs", header, rows, note)
+    columns += [Column("amortised_seconds", "seconds, amortised"), Column(metric)]
+    table = make_table(View("costs", "What an edit costs", columns, note=note), frame)
+    elsewhere = frame.where(metric=ELSEWHERE).values("editor")
+    rows = [[f"{name} (elsewhere)" if name in elsewhere else name, *cells] for name, *cells in table.rows]
+    return table._replace(rows=rows)
 
 
-def amortised_cost(editor: ScoredEditor, unit: str) -> float | None:
-    """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
-    cost = editor.edits.cost
-    if unit not in cost or f"prepare_{unit}" not in cost:
-        return None
-    return cost[unit] + cost[f"prepare_{unit}"] * editor.edits.sweeps / len(editor.edits.results)
+def cost_points(frame: Frame, metric: str, unit: str) -> list[CostPoint]:
+    """The editors that can stand on a logarithmic axis: of known cost, which is some, and with the metric."""
+    columns = [Column(name) for name in (unit, f"amortised_{unit}", ELSEWHERE, metric)]
+    rows: list[list[Any]] = [[*row] for row in make_table(View("", "", columns), frame).rows]
+    return [
+        CostPoint(name, cost, amortised, score, elsewhere is not None)
+        for name, cost, amortised, elsewhere, score in rows
+        if cost and score and score.cases
+    ]
 
 
-def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path: Path) -> list[str]:
+def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path) -> None:
     """A metric against the cost of an edit, with the editors that nothing cheaper beats joined.
 
-    Crosses count the share of the preparation too. Returns the editors drawn, those of known cost;
-    without any there is no picture.
+    Crosses count the share of the preparation too.
 
     Args:
         unit: "flops" or "seconds".
     """
-    slots = assign_slots(e.name for e in editors)
-    points = [
-        CostPoint(
-            e.name,
-            e.edits.cost[unit],
-            amortised_cost(e, unit),
-            e.summary["all"][e.name][metric],
-            ELSEWHERE in e.edits.cost,
-        )
-        for e in editors
-        if _has_cost(e, metric, unit)
-    ]
-    if not points:
-        return []
-    best = pareto_front(points)
+    slots, best = assign_slots(p.name for p in points), pareto_front(points)
     with picture_style():
         figure, axis = plt.subplots(figsize=(8.4, max(3.6, 0.27 * len(points) + 1.6)))
         axis.set_xscale("log")
@@ -151,7 +136,7 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
             [p.cost for p in best], [p.score.value for p in best], where="post", color=AGENT, lw=1.6, zorder=1
         )
         axis.axhline(0, color=QUIET, lw=0.8)
-        axis.set(xlabel=UNITS[unit], ylabel=metric)
+        axis.set(xlabel=UNITS[unit], ylabel=label)
         handles = [
             plt.Line2D([], [], marker="o", ls="", color=QUIET),
             plt.Line2D([], [], marker="P", ls="", color=QUIET),
@@ -165,7 +150,6 @@ def draw_frontier(editors: Sequence[ScoredEditor], metric: str, unit: str, path:
             figure, axis, [(p.name, p.cost_with_preparation or p.cost, p.score.value) for p in points]
         )
         save_figure(figure, path)
-    return [point.name for point in points]
 
 
 def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
@@ -210,9 +194,3 @@ def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, 
             va="center",
             arrowprops={"arrowstyle": "-", "color": JOIN, "lw": 0.6, "shrinkB": 4},
         )
-
-
-def _has_cost(editor: ScoredEditor, metric: str, unit: str) -> bool:
-    """Whether an editor can stand on a logarithmic axis: its cost is known, and some."""
-    score = editor.summary["all"][editor.name].get(metric)
-    return editor.edits.cost.get(unit, 0.0) > 0 and score is not None and score.cases > 0

@@ -52,13 +52,13 @@ def describe_support(lines: Iterable[Sequence[Estimate]], what: str) -> str:
     )
 
 
-def describe_retention(curves: Mapping[str, Sequence[Retention]], metric: str) -> str:
+def describe_retention(curves: Mapping[str, Sequence[Retention]], metric: str = "", label: str = "") -> str:
     """Whose last edits are best kept, and whose least."""
     share_kept = {
         name: curve[-1].at_end[metric].value for name, curve in curves.items() if metric in curve[-1].at_end
     }
     count = max((curve[-1].edits for curve in curves.values()), default=0)
-    return describe_extremes(share_kept, f"{metric} kept after {count:,} edits")
+    return describe_extremes(share_kept, f"{label} kept after {count:,} edits")
 
 
 def format_number(value: float) -> str:

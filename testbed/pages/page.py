@@ -3,7 +3,7 @@
 import base64
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -14,14 +14,16 @@ from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
 from testbed.run.runs import provenance
 from testbed.scores import tables
+from testbed.scores.frame import Frame
 from testbed.scores.metric import ARROWS
 from testbed.scores.readers import READERS
-from testbed.scores.summary import Retention, ScoredEditor
+from testbed.scores.statistics import Estimate
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.versions import describe_versions, select_versions, version_of_metric
 
 HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
-VERSIONS = ("evaluation version", "agent version", "metric version")
-"""Further columns of summary.csv; empty for what is a user's own."""
+VERSIONS = ("evaluation version", "agent version", "metric version", "label")
+"""Further columns of summary.csv; versions are empty for what is a user's own."""
 
 
 class EvaluationChapter(NamedTuple):
@@ -29,6 +31,7 @@ class EvaluationChapter(NamedTuple):
 
     Attributes:
         key: the evaluation's name; its pictures lie in a folder of that name.
+        frame: everything that is reported of the editors.
         columns: by metric, the key of the explorer's column that has it case by case.
         subsets: by subset, the filters of the explorer that leave its cases.
     """
@@ -36,7 +39,7 @@ class EvaluationChapter(NamedTuple):
     key: str
     chapter: Chapter
     editors: Sequence[ScoredEditor]
-    curves: Mapping[str, Sequence[Retention]]
+    frame: Frame
     columns: Mapping[str, str] = {}
     subsets: Mapping[str, Mapping[str, Sequence[str]]] = {}
 
@@ -216,7 +219,7 @@ def _define_metrics(chapters: Sequence[EvaluationChapter]) -> dict[str, Definiti
         for metric in part.chapter.metrics:
             says, version = metric.description, version_of_metric(part.editors[0].evaluation, metric)
             says += f" (Version {version}.)" if version else ""
-            definitions.setdefault(metric.name, Definition(f"what-{len(definitions)}", says))
+            definitions.setdefault(metric.title, Definition(f"what-{len(definitions)}", says))
     return definitions
 
 
@@ -226,29 +229,25 @@ def _render_csv(chapters: Sequence[EvaluationChapter]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*HEADER, *VERSIONS))
     for part in chapters:
-        for editor in part.editors:
-            lines = _csv_rows(editor, part.curves.get(editor.name, ()))
-            known = select_versions({part.key: editor.evaluation}, [_agent_of(editor)])
-            of_both = [next(iter(known[kind].values()), "") for kind in ("evaluations", "agents")]
-            of_metrics = {m.name: version_of_metric(editor.evaluation, m) for m in editor.evaluation.metrics}
-            writer.writerows(
-                (part.key, editor.name, *line, *of_both, of_metrics.get(line[2]) or "") for line in lines
-            )
+        evaluation = part.editors[0].evaluation
+        of_metrics = {m.id: version_of_metric(evaluation, m) for m in evaluation.metrics}
+        versions = {editor.name: _versions_of(part.key, editor) for editor in part.editors}
+        for of, cell in part.frame.rows():
+            if isinstance(cell, Estimate):
+                keys = (of[name] for name in ("editor", "subset", "reader", "metric"))
+                label, version = part.frame.label_of(of["metric"]), of_metrics.get(of["metric"]) or ""
+                writer.writerow((part.key, *keys, *cell[:5], *versions[of["editor"]], version, label))
     return out.getvalue()
+
+
+def _versions_of(evaluation: str, editor: ScoredEditor) -> list[str]:
+    """Of the evaluation and of the agent; empty for what is a user's own."""
+    known = select_versions({evaluation: editor.evaluation}, [_agent_of(editor)])
+    return [next(iter(known[kind].values()), "") for kind in ("evaluations", "agents")]
 
 
 def _agent_of(editor: ScoredEditor) -> str:
     return str(editor.edits.settings.get("agent", {}).get("name", ""))
-
-
-def _csv_rows(editor: ScoredEditor, curve: Sequence[Retention]) -> Iterator[tuple]:
-    for subset, rows in editor.summary.items():
-        for reader, metrics in rows.items():
-            yield from ((subset, reader, name, *e[:5]) for name, e in metrics.items())
-    for at in curve:
-        for when, metrics in (("at once", at.at_once), ("kept", at.at_end)):
-            subset = f"first {at.edits} edits, {when}"
-            yield from ((subset, editor.name, name, *e[:5]) for name, e in metrics.items())
 
 
 def _embed_picture(path: Path) -> str:

@@ -27,7 +27,7 @@ from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
 from testbed.scores.frame import CONTROL, EDITOR, EDITS, REFERENCE, Frame
-from testbed.scores.metric import metrics_shown_in
+from testbed.scores.metric import labels_of, metrics_shown_in
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, is_undetermined
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics
@@ -48,8 +48,8 @@ def usual_chapter(material: Material) -> Chapter:
     headlines, followed = metrics_shown_in(evaluation.metrics, "headline"), followed_metrics(evaluation)
     sections = [
         difference_section(material),
-        cost_section(editors, headlines[-1], material.folder),
-        lasting_section(editors, material.curves, followed[:2], material.folder) if followed else None,
+        cost_section(material, headlines[-1]),
+        lasting_section(material, followed[:2]) if followed else None,
     ]
     parts = [name for name in editors[0].summary if name != "all"]
 
@@ -162,8 +162,9 @@ def interpretation_table(
     for editor, name in [*((e, e.name) for e in editors), *((editors[0], name) for name in references)]:
         for time, interpretation in enumerate(evaluation.interpretations, start=1):
             rows.append([name, interpretation, *map(estimate(editor, name, time).get, metrics)])
-    better = {name: better for name, better in better_of(evaluation.metrics).items() if name in metrics}
-    title, header = "Under both interpretations", ["who", "request", *metrics]
+    labels, direction = labels_of(evaluation.metrics), better_of(evaluation.metrics)
+    better = {labels[name]: direction[name] for name in metrics}
+    title, header = "Under both interpretations", ["who", "request", *map(labels.__getitem__, metrics)]
     return Table(key, title, header, rows, note, words=2, better=better)
 
 
@@ -326,46 +327,35 @@ def picture_lines(
     return Picture(file, says, describe_lines(lines, ticks, what or up))
 
 
-def lasting_section(
-    editors: Sequence[ScoredEditor],
-    curves: dict[str, list[Retention]],
-    metrics: Sequence[str],
-    folder: Path,
-) -> Section | None:
+def lasting_section(material: Material, metrics: Sequence[str]) -> Section | None:
     """Two metrics by number of edits, and the table of all that are followed; None for independent edits."""
+    editors, curves, labels = material.editors, material.curves, [*map(material.frame.label_of, metrics)]
     table = retention_table(editors, curves)
     if table is None:
         return None
-    draw_retention(curves, metrics, folder / "retention.svg")
-    says = f"{' and '.join(metrics)} by number of edits, at once and kept"
-    picture = Picture("retention.svg", says, describe_retention(curves, metrics[0]))
+    draw_retention(curves, dict(zip(metrics, labels, strict=True)), material.folder / "retention.svg")
+    says = f"{' and '.join(labels)} by number of edits, at once and kept"
+    message = describe_retention(curves, *metrics[:1], *labels[:1])
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
-    return Section("lasting", "Do edits last?", text, [picture], more_tables=[table])
+    pictures = [Picture("retention.svg", says, message)]
+    return Section("lasting", "Do edits last?", text, pictures, more_tables=[table])
 
 
-def draw_retention(curves: Mapping[str, Sequence[Retention]], metrics: Sequence[str], path: Path) -> None:
-    """A panel an editor: two metrics by number of edits, at once and kept."""
+def draw_retention(curves: Mapping[str, Sequence[Retention]], labels: Mapping[str, str], path: Path) -> None:
+    """A panel an editor: two metrics, which have labels, by number of edits, at once and kept."""
     with picture_style():
         figure, axes = make_panels(len(curves))
         for axis, (name, curve) in zip(axes, curves.items(), strict=True):
             at = [k.edits for k in curve]
-            for metric, colour, mark in zip(metrics, (MODEL, LATER), "os", strict=False):
+            for (metric, label), colour, mark in zip(labels.items(), (MODEL, LATER), "os", strict=False):
                 for part, style, fill in (("at_once", "--", PAPER), ("at_end", "-", colour)):
                     estimates = [getattr(k, part)[metric] for k in curve]
                     values = [e.value for e in estimates]
                     low, high = ([getattr(e, end) for e in estimates] for end in ("low", "high"))
                     when = "at once" if part == "at_once" else "kept"
                     axis.fill_between(at, low, high, color=colour, alpha=0.08, lw=0)
-                    axis.plot(
-                        at,
-                        values,
-                        style,
-                        marker=mark,
-                        ms=4,
-                        color=colour,
-                        mfc=fill,
-                        label=f"{metric}, {when}",
-                    )
+                    look: dict[str, Any] = {"marker": mark, "ms": 4, "color": colour, "mfc": fill}
+                    axis.plot(at, values, style, label=f"{label}, {when}", **look)
             axis.set_xscale("log")
             axis.set_xticks(at, [f"{edits:,}" for edits in at], minor=False)
             axis.minorticks_off()
@@ -383,6 +373,7 @@ def retention_table(editors: Sequence[ScoredEditor], curves: dict[str, list[Rete
         for e in editors
         for at in curves.get(e.name, [])
     ]
-    header = ["editor", "edits", *(f"{name}, {when}" for name in names for when in ("at once", "kept"))]
+    labels = labels_of(editors[0].evaluation.metrics)
+    header = ["editor", "edits", *(f"{labels[m]}, {when}" for m in names for when in ("at once", "kept"))]
     note = "The first edits of every sequence: each scored at once, and all of them after the last."
     return Table("retention", "Scores at once, and kept", header, rows, note) if rows else None

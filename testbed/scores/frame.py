@@ -19,7 +19,7 @@ from testbed.scores.comparison import Differences
 from testbed.scores.metric import Better, MetricDefinition
 from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.statistics import Comparison, Estimate, Few
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import Retention, ScoredEditor
 from testbed.scores.tables import Cell
 
 EDITOR, CONTROL, BEFORE, REFERENCE = "editor", "control", "before", "reference"
@@ -143,14 +143,19 @@ def concat_frames(frames: Sequence[Frame]) -> Frame:
     return Frame(table, metrics)
 
 
-def frame_of(editors: Sequence[ScoredEditor]) -> Frame:
+def frame_of(editors: Sequence[ScoredEditor], curves: Mapping[str, Sequence[Retention]] = {}) -> Frame:
     """Every estimate of some editors, their controls and references, and what edits cost.
 
-    Editors of the same cases share their references, which stand with each of them.
+    Editors of the same cases share their references, which stand with each of them. What is known along
+    sequences of edits is of subsets that say after how many.
+
+    Args:
+        curves: by editor.
     """
-    return make_frame(
-        [row for editor in editors for row in _rows_of_editor(editor)], editors[0].evaluation.metrics
-    )
+    rows = [
+        row for e in editors for row in (*_rows_of_editor(e), *_rows_of_curve(e.name, curves.get(e.name, ())))
+    ]
+    return make_frame(rows, editors[0].evaluation.metrics)
 
 
 def frame_of_differences(
@@ -196,6 +201,13 @@ def _rows_of_editor(editor: ScoredEditor) -> Iterator[tuple[Keys, Cell]]:
     numbers: dict[str, float | None] = {LOST: edits.results.lost_edits, **edits.cost}
     numbers |= {f"amortised_{unit}": amortise_cost(editor, unit) for unit in ("seconds", "flops")}
     yield from (((own, own, EDITOR, ALL, name, None), value) for name, value in numbers.items())
+
+
+def _rows_of_curve(editor: str, curve: Sequence[Retention]) -> Iterator[tuple[Keys, Cell]]:
+    for at in curve:
+        for when, metrics in (("at once", at.at_once), ("kept", at.at_end)):
+            of = (editor, editor, EDITOR, f"first {at.edits} edits, {when}")
+            yield from (((*of, metric, None), estimate) for metric, estimate in metrics.items())
 
 
 def make_frame(rows: Sequence[tuple[Keys, Cell]], definitions: Sequence[MetricDefinition]) -> Frame:

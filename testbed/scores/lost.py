@@ -24,7 +24,7 @@ def count_failures(
         floor: of the unedited model; those that it lacks are not held against it.
         lost: bool[E].
     """
-    better = {m.name: m.better for m in definitions}
+    better = {m.id: m.better for m in definitions}
     return {
         name: _fail_cases(metric, floor.get(name, metric), better[name], lost)
         for name, metric in measured.items()

@@ -5,7 +5,8 @@ the metric and 0 where it has not. That makes means, shares and ratios of sums o
 thing to pool, to pair and to bootstrap.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, Literal, NamedTuple
 
@@ -55,10 +56,19 @@ class MetricDefinition(NamedTuple):
         """What people see."""
         return self.label or self.id
 
-    @property
-    def name(self) -> str:
-        """The id."""
-        return self.id
+
+def make_id(words: str) -> str:
+    """Words as part of an id.
+
+    >>> make_id("consequence of old object's holder")
+    'consequence_of_old_object_s_holder'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+def labels_of(definitions: Iterable[MetricDefinition]) -> dict[str, str]:
+    """What people see of some metrics, by id."""
+    return {m.id: m.title for m in definitions}
 
 
 def metrics_shown_in(definitions: Sequence[MetricDefinition], where: Place) -> list[str]:

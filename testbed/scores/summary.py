@@ -157,7 +157,7 @@ def _measure_together(
 def _measure_cases(evaluation: EvaluationMetrics, results: Results, reader: Reader) -> dict[str, Metric]:
     measured = evaluation.measure(results, reader)
     if reader.claims_only:
-        of_claims = {m.name for m in evaluation.metrics if m.of_claims}
+        of_claims = {m.id for m in evaluation.metrics if m.of_claims}
         return {name: metric for name, metric in measured.items() if name in of_claims}
     if reader.lost is None or not reader.lost.any():
         return measured
@@ -263,4 +263,4 @@ def retention_curve(editor: ScoredEditor) -> list[Retention]:
 
 def followed_metrics(evaluation: EvaluationMetrics) -> list[str]:
     """The metrics that are followed along sequences."""
-    return [m.name for m in evaluation.metrics if m.follows_sequences]
+    return [m.id for m in evaluation.metrics if m.follows_sequences]

@@ -30,7 +30,7 @@ def select_versions(
         "agents": {name: bayes.VERSIONS[name] for name in agents},
         "evaluations": {name: version_of(one) for name, one in built_in.items()},
         "metrics": {
-            name: {metric.name: metric.version for metric in one.metrics if metric.version > 1}
+            name: {metric.id: metric.version for metric in one.metrics if metric.version > 1}
             for name, one in built_in.items()
         },
     }

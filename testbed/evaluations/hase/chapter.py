@@ -59,14 +59,14 @@ _PAPER = (
 
 def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
-    editors, frame, folder = material.editors, material.frame, material.folder
+    editors, frame = material.editors, material.frame
     coherence = has_to_beat(make_table(tables.COHERENCE, frame), ONE_HALF)
     paper = [tables.main_results(frame), *(make_table(view, frame) for view in tables.PAPER)]
     sections = [
         difference_section(material),
         _support_section(material),
-        cost_section(editors, m.RATIO, folder),
-        lasting_section(editors, material.curves, (m.SUCCESS, m.RATIO), folder),
+        cost_section(material, m.RATIO),
+        lasting_section(material, (m.SUCCESS, m.RATIO)),
         Section("coherence", "Is the model coherent with itself?", _COHERENCE, tables=[coherence]),
         Section("paper", "Beside Hase et al. 2024", _PAPER, more_tables=[*paper, *published_tables(editors)]),
     ]

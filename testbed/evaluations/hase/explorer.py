@@ -36,7 +36,7 @@ SUBSETS = {
 def make_view(editor: ScoredEditor) -> View:
     """The edits as the explorer shows them."""
     results, values, cases = editor.edits.results, editor.values[editor.name], editor.edits.results.cases
-    false = sum(values[m.name_at("falsely changed", place)].numerator for place in m.FALSE_CHANGE_PLACES)
+    false = sum(values[m.name_at("falsely_changed", place)].numerator for place in m.FALSE_CHANGE_PLACES)
     columns = [
         *(show_metric(editor, metric)._replace(key=key, values=say_whether(values[metric].by_case))
           for key, metric in (("states", m.SUCCESS), ("follows", m.FOLLOWS), ("stays", m.STAYS))),

@@ -1,6 +1,6 @@
 """Hase's metrics: how close an edited model comes to the agent, and to coherence (design.md 6).
 
-At each of PLACES: "right", whether the answer is as good as the agent's; "TV", "JS" and "KL", how far the
+At each of PLACES: "right", whether the answer is as good as the agent's; "tv", "js" and "kl", how far the
 distribution is from the agent's. s1r2 counts where it depends on s1r1. "error" is |p - q| of one object, the
 same before and after. How distributions moved is `testbed.scores.movement`, over all questions but the
 request's own and spot checks; damage is that of spot checks, of which no editor was told.
@@ -14,18 +14,18 @@ from testbed.engine.results import Results
 from testbed.evaluations.dutch_book import LOGIC, sure_loss
 from testbed.evaluations.hase import (
     CHILD,
-    GRANDCHILD,
     INDEPENDENT,
     KIN,
-    OF_OTHERS,
-    OF_SUBJECT,
-    OTHER_CHILD,
-    OTHERS,
-    PARENT,
     REQUEST,
-    ROLES,
-    SIBLING,
     SPOT_CHECKS,
+)
+from testbed.evaluations.hase.places import (
+    ABOUT,
+    DAMAGE_PLACES,
+    NEIGHBOURS,
+    PLACE_NAMES,
+    PLACES,
+    RANDOM_OTHERS,
 )
 from testbed.evaluations.held_out import held_out_subsets
 from testbed.protocol import ABSENT
@@ -33,85 +33,45 @@ from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores import readers
 from testbed.scores.cores import lazy_property
 from testbed.scores.distances import divergences, total_variation
-from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Place, mean_of, sum_by_case
+from testbed.scores.metric import (
+    DISTANCE,
+    Better,
+    Metric,
+    MetricDefinition,
+    Place,
+    make_id,
+    mean_of,
+    sum_by_case,
+)
 from testbed.scores.movement import Movement
 from testbed.scores.readers import has_to_change, is_as_good
 
-RANDOM_OTHERS, NEIGHBOURS, OWN = "others", "s2", "own questions"
-PLACES: dict[str, tuple[str, ...]] = {role: (role,) for role in ROLES} | {
-    NEIGHBOURS: OTHERS,
-    RANDOM_OTHERS: OF_OTHERS,
-}
-"""Where metrics look: the questions of each role; those about other subjects that an editor may expect, and
-those that it cannot."""
-DAMAGE_PLACES = {NEIGHBOURS: OTHERS, OWN: (*KIN, INDEPENDENT)} | {role: (role,) for role in SPOT_CHECKS}
-"""Where damage is told apart besides."""
 NEAR = 0.1
 
-SUCCESS, RATIO, SKILL = "edit success", "propagation ratio", "coherence gained"
-SKILL_MOVED, SKILL_STILL = f"{SKILL}, moved", f"{SKILL}, still"
-SKILL_SPOT = f"{SKILL}, spot checks"
-SKILL_RECALIBRATED, OVER_RECALIBRATED = f"{SKILL}, recalibrated", "over no edit, recalibrated"
-DAMAGE, SPILL, DUTCH_BOOK = "damage", "spill", "Dutch book loss"
-TRUTH_VALUES = "truth values"
-PLACE_NAMES = {
-    REQUEST: "edited fact",
-    CHILD: "consequence",
-    PARENT: "cause",
-    INDEPENDENT: "independent fact",
-    OTHER_CHILD: "other consequence",
-    "old.r1": "old object's holder",
-    "old.r2": "consequence of old object's holder",
-    "new.r1": "new object's holder",
-    "new.r2": "consequence of new object's holder",
-    "random.r1": "random subject",
-    "random.r2": "consequence of random subject",
-    "spot.r1": "spot check of the relation",
-    "spot.effect": "spot check of consequences",
-    "spot.any": "spot check of any fact",
-    OF_SUBJECT: "spot check of the subject",
-    NEIGHBOURS: "neighbours",
-}
-"""What names of metrics call a place; others are called by their own name."""
+SUCCESS, RATIO, SKILL = "success", "propagation_ratio", "skill"
+SKILL_MOVED, SKILL_STILL, SKILL_SPOT = "skill.moved", "skill.still", "skill.spot_checks"
+SKILL_RECALIBRATED = "skill.recalibrated"
+DAMAGE, SPILL, DUTCH_BOOK, TRUTH_VALUES = "damage", "spill", "dutch_book", "truth_values"
 
 
 def name_at(kind: str, place: str) -> str:
-    """The name of one kind of metric at a place, as in "right: consequence"."""
-    return KEPT if (kind, place) == ("right", RANDOM_OTHERS) else f"{kind}: {PLACE_NAMES.get(place, place)}"
+    """The metric of one kind at a place, as in "right.consequence"."""
+    return KEPT if (kind, place) == ("right", RANDOM_OTHERS) else f"{kind}.{make_id(_call_place(place))}"
 
 
-KEPT = "others' facts kept"
-MUST_CHANGE = {role: f"{PLACE_NAMES.get(role, role)} follows" for role in KIN}
-MUST_STAY = {role: f"{PLACE_NAMES.get(role, role)} stays" for role in KIN} | {CHILD: "what should stay stays"}
-FOLLOWS, STAYS, GAINED = MUST_CHANGE[CHILD], MUST_STAY[CHILD], "consequences gained"
-FOLLOWS_RIGHT = f"{FOLLOWS}, right before"
+def _call_place(place: str) -> str:
+    return PLACE_NAMES.get(place, place)
+
+
+KEPT = "kept"
+MUST_CHANGE = {role: f"follows.{make_id(_call_place(role))}" for role in KIN} | {CHILD: "follows"}
+MUST_STAY = {role: f"stays.{make_id(_call_place(role))}" for role in KIN} | {CHILD: "stays"}
+FOLLOWS, STAYS, GAINED, FOLLOWS_RIGHT = "follows", "stays", "gained", "follows.right_before"
 FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
 CHANGES, FIXES, WAS_NEAR = "answer changes", "fixes an error", "initially near the agent"
 REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
 _IN_TABLES = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
-_ABOUT = {
-    REQUEST: "about the edited fact",
-    CHILD: "about the consequence",
-    INDEPENDENT: "about an independent fact of the same subject",
-    NEIGHBOURS: "about the same relations of other subjects (which an editor may protect)",
-    RANDOM_OTHERS: "about random facts of other subjects that no editor is told of (spot checks)",
-    "spot.r1": "about the edited relation of random other subjects (spot checks)",
-    "spot.effect": "about the consequences of random other subjects (spot checks)",
-    "spot.any": "about any fact of random other subjects (spot checks)",
-    OF_SUBJECT: "about random further facts of the same subject (spot checks)",
-    OWN: "about other facts of the same subject",
-    PARENT: "about the cause of the edited fact",
-    OTHER_CHILD: "about further consequences of the edited fact",
-    GRANDCHILD: "about consequences of the edited fact's consequences",
-    SIBLING: "about other facts with the edited fact's cause",
-    "old.r1": "about the edited relation of a subject with the old object",
-    "old.r2": "about the consequence of a subject with the old object",
-    "new.r1": "about the edited relation of a subject with the new object",
-    "new.r2": "about the consequence of a subject with the new object",
-    "random.r1": "about the edited relation of a random subject with neither object",
-    "random.r2": "about the consequence of a random subject with neither object",
-}
 
 
 def rows_of_role(results: Results, role: str) -> np.ndarray:
@@ -202,7 +162,7 @@ class Answers(readers.Answers):
     def distances(self) -> dict[str, np.ndarray]:
         """float64[N] by kind: from the agent's distribution, or whether the answer is its."""
         js, kl = divergences(self.reader.probability, self.belief)
-        return {"right": self.is_right, "TV": self.distance, "JS": js, "KL": kl}
+        return {"right": self.is_right, "tv": self.distance, "js": js, "kl": kl}
 
     def object_error(self, obj: np.ndarray, place: str) -> Metric:
         """|p - q| of one object of each choice at a place, int[N]."""
@@ -273,8 +233,11 @@ class Answers(readers.Answers):
         return {name: mean._replace(limits=(0.0, np.inf)) for name, mean in means.items()}
 
 
-law_name = "logic {}".format
-"""The metric of violations of a law."""
+def law_name(law: str) -> str:
+    """The metric of violations of a law."""
+    return f"logic.{make_id(law)}"
+
+
 _LAWS = {
     "TF": "p(\u201cA\u201d is true) against p(A)",
     "not": "p(not A) against 1 - p(A)",
@@ -302,22 +265,25 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     """One metric at each of PLACES."""
 
     def compute_at(place: str) -> Callable[[Answers], Metric]:
-        limits = (0.0, np.inf) if kind in ("KL", "JS") else DISTANCE
+        limits = (0.0, np.inf) if kind in ("kl", "js") else DISTANCE
         return lambda a: a.mean_over(a.distances[kind], a.at[place])._replace(limits=limits)
 
-    definitions = []
+    definitions, shown = [], kind if kind == "right" else kind.upper()
     for place in PLACES:
         shown_in: Place = "file"
-        if place in _IN_TABLES and kind in ("right", "TV"):
+        if place in _IN_TABLES and kind in ("right", "tv"):
             shown_in = "compared" if kind == "right" and place in (INDEPENDENT, RANDOM_OTHERS) else "table"
         definitions.append(
             MetricDefinition(
                 name_at(kind, place),
-                says.format(_ABOUT[place]),
+                says.format(ABOUT[place]),
                 better,
                 shown_in,
                 follows_sequences=(kind, place) == ("right", RANDOM_OTHERS),
                 compute=compute_at(place),
+                label="others' facts kept"
+                if name_at(kind, place) == KEPT
+                else f"{shown}: {_call_place(place)}",
             )
         )
     return definitions
@@ -332,7 +298,9 @@ def _define_must(
         must = a.must_change if names is MUST_CHANGE else ~a.must_change
         return a.mean_over(a.is_right, a.at[role] & must)
 
-    return MetricDefinition(names[role], says, "high", shown_in, follows_sequences, compute)
+    label = f"{_call_place(role)} {'follows' if names is MUST_CHANGE else 'stays'}"
+    label = "what should stay stays" if names[role] == STAYS else label
+    return MetricDefinition(names[role], says, "high", shown_in, follows_sequences, compute, label=label)
 
 
 def _define_for_kin() -> list[MetricDefinition]:
@@ -340,7 +308,7 @@ def _define_for_kin() -> list[MetricDefinition]:
     change = "Where the agent must change its answer: share of answers {} that are the agent's new ones."
     stay = "Where the agent's answer must stay: share of answers {} that are still the agent's."
     return [
-        _define_must(names, role, says.format(_ABOUT[role]))
+        _define_must(names, role, says.format(ABOUT[role]))
         for role in KIN[1:]
         for names, says in ((MUST_CHANGE, change), (MUST_STAY, stay))
     ]
@@ -348,40 +316,47 @@ def _define_for_kin() -> list[MetricDefinition]:
 
 def _define_false_change(place: str) -> MetricDefinition:
     return MetricDefinition(
-        name_at("falsely changed", place),
-        f"Share of answers {_ABOUT[place]} that changed though the agent's did not.",
+        name_at("falsely_changed", place),
+        f"Share of answers {ABOUT[place]} that changed though the agent's did not.",
         "low",
         compute=lambda a: a.mean_over(a.has_changed, a.at[place] & ~a.must_change),
         needs_edit=True,
+        label=f"falsely changed: {_call_place(place)}",
     )
 
 
 def _define_damage(place: str) -> MetricDefinition:
     return MetricDefinition(
         name_at(DAMAGE, place),
-        f"Damage to answers {_ABOUT[place]}.",
+        f"Damage to answers {ABOUT[place]}.",
         "low",
         compute=lambda a: a.damage_at(place),
         needs_edit=True,
+        label=f"damage: {_call_place(place)}",
     )
 
 
 def _define_over_recalibrated(
-    name: str, better: Better, compute: Callable[[Answers], Metric]
+    name: str, label: str, better: Better, compute: Callable[[Answers], Metric]
 ) -> MetricDefinition:
-    says = f"As {name}, against the unedited model recalibrated on facts that no case uses."
-    return MetricDefinition(f"{name} {OVER_RECALIBRATED}", says, better, compute=compute, needs_edit=True)
+    says = f"As {label}, against the unedited model recalibrated on facts that no case uses."
+    full = f"{label} over no edit, recalibrated"
+    return MetricDefinition(
+        f"{name}.over_recalibrated", says, better, compute=compute, needs_edit=True, label=full
+    )
 
 
 def _define_law(law: str) -> MetricDefinition:
     says = f"Mean absolute violation by the model's own truth values: {_LAWS[law]}."
-    return MetricDefinition(law_name(law), says, "low", compute=lambda a: a.violations[law], of_claims=True)
+    return MetricDefinition(
+        law_name(law), says, "low", compute=lambda a: a.violations[law], of_claims=True, label=f"logic {law}"
+    )
 
 
 METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
-        SUCCESS, "Share of requests that the edited model states.", "high", "headline", True,
-        lambda a: a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]), needs_edit=True,
+        SUCCESS, "Share of requests that the edited model states.", "high", "headline", True, lambda a:
+        a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]), needs_edit=True, label="edit success",
     ),
     _define_must(
         MUST_CHANGE, CHILD,
@@ -393,6 +368,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "The same, among consequences that the unedited model answered as the agent did. If the corpus never "
         "stated such a fact (stratum S0), the model has inferred it.", "high",
         compute=lambda a: a.mean_over(a.is_right, a.at[CHILD] & a.must_change & a.was_right),
+        label="consequence follows, right before",
     ),
     _define_must(
         MUST_STAY, CHILD, "Where the agent's old answer is still among its best: share of answers that stay.",
@@ -401,19 +377,20 @@ METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         GAINED, "Share of consequences that the edit put right, less those that it put wrong. No edit has 0; "
         "the row of the Bayesian reader has the most that is possible.", "high", "headline",
-        compute=lambda a: a.gain_of_answers, needs_edit=True,
+        compute=lambda a: a.gain_of_answers, needs_edit=True, label="consequences gained",
     ),
     *_define_for_kin(),
     MetricDefinition(
-        "selective propagation",
+        "selective",
         "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "
         "changed\u201d. A change too many costs as much as a change too few.", "high",
-        "compared", compute=lambda a: a.selective_propagation, needs_edit=True,
+        "compared", compute=lambda a: a.selective_propagation, needs_edit=True, label="selective propagation",
     ),
     MetricDefinition(
         RATIO,
         "Part of the agent's change of belief that the model makes, the edited fact apart: 1 as the agent, "
         "0 none.", "one", "compared", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
+        label="propagation ratio",
     ),
     MetricDefinition(
         DAMAGE,
@@ -427,44 +404,50 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     *map(_define_damage, DAMAGE_PLACES),
     MetricDefinition(
-        "orthogonal movement",
+        "orthogonal_movement",
         "The part of the model's change of belief at right angles to the agent's, where the agent's changed, "
         "in the unit of the propagation ratio. Becoming the agent takes some, too: see perfect revision.",
-        "low", compute=lambda a: a.movement.orthogonal_movement, needs_edit=True,
+        "low", compute=lambda a: a.movement.orthogonal_movement, needs_edit=True, label="orthogonal movement",
     ),
     MetricDefinition(
-        "stray movement",
+        "stray_movement",
         "Total variation between the changes of belief of model and agent, where the agent's did not change. "
         "Perfect revision has some, too.",
-        "low", compute=lambda a: a.movement.stray_movement, needs_edit=True,
+        "low", compute=lambda a: a.movement.stray_movement, needs_edit=True, label="stray movement",
     ),
     MetricDefinition(
         SKILL_MOVED,
         "Where the agent's belief changed: share of the unedited model's distance to it that the edit "
         "removes; below 0 is harm.", "high", "compared",
-        compute=lambda a: a.movement.skill_moved, needs_edit=True,
+        compute=lambda a: a.movement.skill_moved, needs_edit=True, label="coherence gained, moved",
     ),
     MetricDefinition(
         SKILL_STILL, "The same where the agent's belief did not change.", "high", "compared",
-        compute=lambda a: a.movement.skill_stayed, needs_edit=True,
+        compute=lambda a: a.movement.skill_stayed, needs_edit=True, label="coherence gained, still",
     ),
     MetricDefinition(
         SKILL, "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
-        "high", "compared", compute=lambda a: a.movement.skill, needs_edit=True,
+        "high", "compared", compute=lambda a: a.movement.skill, needs_edit=True, label="coherence gained",
     ),
     MetricDefinition(
         SKILL_SPOT, "The same over random facts that no editor is told of (spot checks).", "high",
         compute=lambda a: a.movement_of_spot_checks.skill, needs_edit=True,
+        label="coherence gained, spot checks",
     ),
     MetricDefinition(
         SKILL_RECALIBRATED, "Coherence gained after each model, edited and not, gets its best temperature, "
         "one a case and stratum. Mere softening or sharpening gains none.",
         "high", "headline", compute=lambda a: a.movement.skill_recalibrated, needs_edit=True,
+        label="coherence gained, recalibrated",
     ),
-    _define_over_recalibrated(SKILL, "high", lambda a: a.movement.skill_over_recalibrated),
-    _define_over_recalibrated(SKILL_MOVED, "high", lambda a: a.movement.skill_over_recalibrated_moved),
-    _define_over_recalibrated(SKILL_STILL, "high", lambda a: a.movement.skill_over_recalibrated_stayed),
-    _define_over_recalibrated(DAMAGE, "low", lambda a: a.movement_of_spot_checks.damage_over_recalibrated),
+    _define_over_recalibrated(
+        SKILL, "coherence gained", "high", lambda a: a.movement.skill_over_recalibrated),
+    _define_over_recalibrated(
+        SKILL_MOVED, "coherence gained, moved", "high", lambda a: a.movement.skill_over_recalibrated_moved),
+    _define_over_recalibrated(
+        SKILL_STILL, "coherence gained, still", "high", lambda a: a.movement.skill_over_recalibrated_stayed),
+    _define_over_recalibrated(
+        DAMAGE, "damage", "low", lambda a: a.movement_of_spot_checks.damage_over_recalibrated),
     *map(_define_false_change, FALSE_CHANGE_PLACES),
     *_define_at_places(
         "right",
@@ -472,29 +455,30 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high",
     ),
     *_define_at_places(
-        "TV", "Total variation between the beliefs of model and agent {}; 0 is equal, 1 is disjoint.",
+        "tv", "Total variation between the beliefs of model and agent {}; 0 is equal, 1 is disjoint.",
         "low",
     ),
     *map(_define_law, _LAWS),
     MetricDefinition(
         DUTCH_BOOK,
         "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values.", "low",
-        compute=lambda a: a.violations[DUTCH_BOOK], of_claims=True,
+        compute=lambda a: a.violations[DUTCH_BOOK], of_claims=True, label="Dutch book loss",
     ),
     MetricDefinition(
         TRUTH_VALUES,
         "Total variation between the truth values of model and agent, over the request, another statement "
         "and their compounds. Saying one half to all is coherent, but far from the agent.", "low",
-        "compared", compute=lambda a: a.distance_of_claims, of_claims=True,
+        "compared", compute=lambda a: a.distance_of_claims, of_claims=True, label="truth values",
     ),
     *(
         MetricDefinition(
-            f"error of {name}", f"|p - q| of {says}; q is the agent's.", "low", "file", compute=compute
+            f"error.{make_id(name)}", f"|p - q| of {says}; q is the agent's.", "low", "file", compute=compute,
+            label=f"error of {name}",
         )
         for name, (says, compute) in _ERRORS.items()
     ),
-    *_define_at_places("JS", "Jensen-Shannon divergence of model and agent {}, in nats.", "low"),
-    *_define_at_places("KL", "Divergence of the agent from the model {}, in nats.", "low"),
+    *_define_at_places("js", "Jensen-Shannon divergence of model and agent {}, in nats.", "low"),
+    *_define_at_places("kl", "Divergence of the agent from the model {}, in nats.", "low"),
 )  # fmt: skip
 """Every metric, in the order of tables; `testbed.tune` aims at the first and the last headline. A is the
 request, B a statement about somebody else."""

@@ -26,7 +26,7 @@ FOUR_LAWS = tuple(map(m.law_name, ("TF", "not", "and", "or")))
 LAWS = (*FOUR_LAWS, m.law_name("commute"), m.law_name("sum"), m.DUTCH_BOOK, m.TRUTH_VALUES)
 SUBSETS = (ALL, m.CHANGES, m.FIXES, m.WAS_NEAR)
 _PLACES = (REQUEST, CHILD, INDEPENDENT, m.NEIGHBOURS)
-MAIN = (*(m.name_at(kind, place) for kind in ("right", "TV") for place in _PLACES), *FOUR_LAWS)
+MAIN = (*(m.name_at(kind, place) for kind in ("right", "tv") for place in _PLACES), *FOUR_LAWS)
 COHERENCE = View(
     "logic", "Logical coherence", LAWS, who=(EDITOR, BEFORE_EDIT, BAYESIAN, ONE_HALF), ranked=True,
     note="Mean absolute violation of each axiom by the model's own truth values; 0 is coherent. Truth "

@@ -44,7 +44,7 @@ _BOUNDS = "Shares under \u201cdo\u201d, the first interpretation; the last rows 
 _WIDER = (
     m.over_everything(m.FACTUAL_SUBJECT), m.over_everything(m.FACTUAL_RELATED),
     m.over_everything(m.INTERNAL_SUBJECT),
-    m.over_everything(m.INTERNAL_RELATED), f"{m.CROSS}, {m.SURVEY}", m.SATISFIABLE, m.MOST_TRUE,
+    m.over_everything(m.INTERNAL_RELATED), m.as_surveyed(m.CROSS), m.SATISFIABLE, m.MOST_TRUE,
     m.BELIEVED_SUBJECT, m.BELIEVED_RELATED,
 )  # fmt: skip
 _INTERPRETATIONS = (
@@ -92,7 +92,7 @@ SCOPES = tables.view_metrics(
 
 def make_chapter(material: Material) -> Chapter:
     """Everything that is shown of some editors; draws its pictures on the way."""
-    editors, frame, folder = material.editors, material.frame, material.folder
+    editors, frame = material.editors, material.frame
     texts = [shown.passages_of_editor(editor) for editor in editors]
     pairs = [table for one in texts if (table := shown.side_by_side_table(one, material.world))]
     coupling = _picture_bars(
@@ -123,8 +123,8 @@ def make_chapter(material: Material) -> Chapter:
                 tables=[make_table(STYLES, frame), tables.likelihood_table(editors)]),
         Section("passages", "Passages", "For each editor one edit that succeeded, with a middling number of "
                 "contradictions.", more_tables=pairs) if pairs else None,
-        cost_section(editors, m.EDIT_SUBJECT, folder),
-        lasting_section(editors, material.curves, (m.EDIT_SUBJECT, m.CROSS), folder),
+        cost_section(material, m.EDIT_SUBJECT),
+        lasting_section(material, (m.EDIT_SUBJECT, m.CROSS)),
     ]  # fmt: skip
     title = "What does an edited model write? (LEME, Rosati et al. 2024)"
     return build_chapter(material, title, _TEXT, finding_in_a_line, sections, m.KINDS, WORDS)

@@ -226,7 +226,8 @@ def wilcoxon_table(editors: Sequence[ScoredEditor]) -> Table:
     rows = [
         _row_of_tests(editor, {
             name: signed_rank_test(
-                *(_metric_of_edits(editor, reader, name) for reader in (NO_EDIT, editor.name)),
+                _metric_of_edits(editor, NO_EDIT, name),
+                _metric_of_edits(editor, editor.name, name),
                 rises=name in (EDIT_SUBJECT, EDIT_RELATED),
             )
             for name in NINE

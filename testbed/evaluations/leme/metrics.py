@@ -39,45 +39,66 @@ from testbed.run.strata import STRATA
 from testbed.scores import readers
 from testbed.scores.cores import lazy_property
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Better, Metric, MetricDefinition, Place, sum_by_case
+from testbed.scores.metric import Better, Metric, MetricDefinition, Place, make_id, sum_by_case
 from testbed.scores.movement import Movement
 
-EDIT_SUBJECT, EDIT_RELATED = "edit, subject", "edit, related"
-FACTUAL_SUBJECT, FACTUAL_RELATED = "factual, subject", "factual, related"
-INTERNAL_SUBJECT, INTERNAL_RELATED = "internal, subject", "internal, related"
-CROSS, TOPICALITY, NATURALNESS = "cross-passage", "topicality", "naturalness"
+EDIT_SUBJECT, EDIT_RELATED = "edit.subject", "edit.related"
+FACTUAL_SUBJECT, FACTUAL_RELATED = "factual.subject", "factual.related"
+INTERNAL_SUBJECT, INTERNAL_RELATED = "internal.subject", "internal.related"
+CROSS, TOPICALITY, NATURALNESS = "cross", "topicality", "naturalness"
 NINE = (EDIT_SUBJECT, EDIT_RELATED, FACTUAL_SUBJECT, FACTUAL_RELATED, INTERNAL_SUBJECT, INTERNAL_RELATED,
         CROSS, TOPICALITY, NATURALNESS)  # fmt: skip
-SURVEY = "as surveyed"
-BELIEVED_SUBJECT, BELIEVED_RELATED = "belief, subject", "belief, related"
-SATISFIABLE, MOST_TRUE = "satisfiable", "true together"
-JOINT = "log-probability"
-DRIFT_NEW, DRIFT_OLD, DRIFT_THIRD = "drift: the new", "drift: the old", "drift: a third"
-COUPLED_NEW, TWIN_NEW, COUPLING = "coupled says the new", "twin says the new", "coupling"
-ON_COUPLE = "on the couple"
-FIRST_DRIFT, DISTINCT, SENTENCES = "first drift", "distinct", "sentences"
-ENTROPY, PERPLEXITY = "n-gram entropy", "log-perplexity"
+NINE_LABELS = {name: name.replace(".", ", ") for name in NINE} | {CROSS: "cross-passage"}
+BELIEVED_SUBJECT, BELIEVED_RELATED = "belief.subject", "belief.related"
+SATISFIABLE, MOST_TRUE = "satisfiable", "true_together"
+JOINT = "log_probability"
+DRIFT_NEW, DRIFT_OLD, DRIFT_THIRD = "drift.new", "drift.old", "drift.third"
+COUPLED_NEW, TWIN_NEW, COUPLING = "coupled_new", "twin_new", "coupling"
+ON_COUPLE = "on_couple"
+FIRST_DRIFT, DISTINCT, SENTENCES = "first_drift", "distinct", "sentences"
+ENTROPY, PERPLEXITY = "entropy", "perplexity"
 EFFICACY, GENERALISATION, LOCALITY, PORTABILITY = "efficacy", "generalisation", "locality", "portability"
 FOUR = (EFFICACY, GENERALISATION, LOCALITY, PORTABILITY)
-TV, RATIO = "TV all", "propagation ratio"
+TV, RATIO = "tv", "propagation_ratio"
 
 INJECTION, UPDATE, CORRECTION, TRUE = "injection", "update", "correction", "already true"
 KINDS = (INJECTION, UPDATE, CORRECTION, TRUE)
 KNOWN = 0.5
 """What the unedited model gives more than this, it says."""
 
-over_everything = "{}, everything".format
-"""Name of a question where nothing is left out."""
-neutral_share = "{}, neutral".format
-"""Name of the share of passages that say nothing that a question is about."""
-coupled_right, coupled_answers = "coupled right {}".format, "coupled answered {}".format
-"""Names of how far a coupled fact of a stratum is said right, and answered right."""
-support_of, contradiction_of = "{}: supported".format, "{}: contradicted".format
-"""Names of the shares of passages that support a claim, and contradict it."""
-error_share = "error: {}".format
-"""Name of the share of pairs of passages that have an error of a class."""
-rouge_metric = "ROUGE-1: {}".format
-"""Name of the simple measure of words that is held against a question."""
+over_everything, as_surveyed = "{}.everything".format, "{}.surveyed".format
+"""A question where nothing is left out, and one as in the paper's survey."""
+neutral_share = "{}.neutral".format
+"""The share of passages that say nothing that a question is about."""
+rouge_metric = "rouge.{}".format
+"""The simple measure of words that is held against a question."""
+
+
+def coupled_right(stratum: str) -> str:
+    """How far a coupled fact of a stratum is said right."""
+    return f"coupled_right.{stratum.lower()}"
+
+
+def coupled_answers(stratum: str) -> str:
+    """How far a coupled fact of a stratum is answered right."""
+    return f"coupled_answered.{stratum.lower()}"
+
+
+def support_of(claim: str) -> str:
+    """The share of passages that support a claim."""
+    return f"supported.{make_id(claim)}"
+
+
+def contradiction_of(claim: str) -> str:
+    """The share of passages that contradict a claim."""
+    return f"contradicted.{make_id(claim)}"
+
+
+def error_share(name: str) -> str:
+    """The share of pairs of passages that have an error of a class."""
+    return f"error.{make_id(name)}"
+
+
 SIMPLE = {rouge_metric(question): question for question in NINE if question != NATURALNESS}
 SIMPLE |= dict.fromkeys((ENTROPY, PERPLEXITY, DISTINCT), NATURALNESS)
 """Simple measures of texts, and the question that each is held against."""
@@ -169,10 +190,11 @@ def _of_pairs(
     *,
     needs_edit: bool = False,
     is_share: bool = True,
+    label: str = "",
 ) -> MetricDefinition:
     """A metric of passages: the mean of what every pair answers."""
     compute = partial(Answers.mean_over_pairs, answer=answer, is_share=is_share)
-    return MetricDefinition(name, description, better, place, name in _HEAD, compute, needs_edit)
+    return MetricDefinition(name, description, better, place, name in _HEAD, compute, needs_edit, label=label)
 
 
 def _rouge_with_truth(pair: PassagePair, role: str) -> float:
@@ -272,7 +294,7 @@ _OVER_EVERYTHING: dict[str, PairAnswer] = {
 
 METRICS: tuple[MetricDefinition, ...] = (
     *(_of_pairs(name, description, answer, place="headline" if name in _HEAD else "compared",
-                needs_edit=name in _NEED_EDIT)
+                needs_edit=name in _NEED_EDIT, label=NINE_LABELS[name])
       for name, (description, answer) in _QUESTIONS.items()),
     _of_pairs(COUPLING,
               "How much oftener the related passage than the twin's states the coupled fact that the request "
@@ -280,70 +302,78 @@ METRICS: tuple[MetricDefinition, ...] = (
               lambda pair: _coupled_new(pair) - _twin_new(pair), place="headline", needs_edit=True,
               is_share=False),
     _of_pairs(COUPLED_NEW, "Of statements of the coupled fact in the related passage, the share now implied.",
-              _coupled_new, needs_edit=True),
+              _coupled_new, needs_edit=True, label="coupled says the new"),
     _of_pairs(TWIN_NEW, "The same for the twin, for which the request implies nothing.", _twin_new, "low",
-              needs_edit=True),
+              needs_edit=True, label="twin says the new"),
     *(_of_pairs(coupled_right(stratum),
                 f"Of statements in the related passage of a coupled fact stated {often}, the share right.",
-                partial(_coupled_right, stratum=stratum), needs_edit=True)
+                partial(_coupled_right, stratum=stratum), needs_edit=True, label=f"coupled right {stratum}")
       for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)),
     *(MetricDefinition(coupled_answers(stratum),
                        f"The same by short questions, {stratum} only.", "high",
-                       compute=partial(Answers.mean_coupled, stratum=stratum), needs_edit=True)
+                       compute=partial(Answers.mean_coupled, stratum=stratum), needs_edit=True,
+                       label=f"coupled answered {stratum}")
       for stratum in STRATA),
     _of_pairs(DRIFT_NEW, "Of both passages' statements of facts that change, the share that are true now.",
-              lambda pair: pair.drift.new, needs_edit=True),
+              lambda pair: pair.drift.new, needs_edit=True, label="drift: the new"),
     _of_pairs(DRIFT_OLD, "Of these, the share that were true before.", lambda pair: pair.drift.old, "low",
-              needs_edit=True),
+              needs_edit=True, label="drift: the old"),
     _of_pairs(DRIFT_THIRD, "Of these, the share that were never true.", lambda pair: pair.drift.third, "low",
-              needs_edit=True),
-    *(_of_pairs(over_everything(name), f"As {name}, over all facts of the case, the edited one too.",
-                answer)
+              needs_edit=True, label="drift: a third"),
+    *(_of_pairs(over_everything(name),
+                f"As {NINE_LABELS[name]}, over all facts of the case, the edited one too.", answer,
+                label=f"{NINE_LABELS[name]}, everything")
       for name, answer in _OVER_EVERYTHING.items()),
-    _of_pairs(f"{CROSS}, {SURVEY}", f"As {CROSS}; {_LEFT}.",
+    _of_pairs(as_surveyed(CROSS), f"As {NINE_LABELS[CROSS]}; {_LEFT}.",
               lambda pair: q.cross_consistency(pair.of_subject, pair.of_related, pair.standard,
-                                               pair.standard.edited_fact)),
+                                               pair.standard.edited_fact),
+              label="cross-passage, as surveyed"),
     _of_pairs(BELIEVED_SUBJECT, "The agent's mean belief in the subject's passage, over facts that stay.",
-              lambda pair: q.mean_belief(pair.of_subject, pair.standard)),
+              lambda pair: q.mean_belief(pair.of_subject, pair.standard), label="belief, subject"),
     _of_pairs(BELIEVED_RELATED, "The agent's mean belief in the related passage, over facts that stay.",
-              lambda pair: q.mean_belief(pair.of_related, pair.standard)),
+              lambda pair: q.mean_belief(pair.of_related, pair.standard), label="belief, related"),
     _of_pairs(SATISFIABLE, "Share of pairs of passages of which all sentences can be true together.",
               lambda pair: pair.true_together.is_satisfiable),
     _of_pairs(MOST_TRUE, "Share of both passages' sentences that can be true together, at most.",
-              lambda pair: pair.true_together.share),
-    _of_pairs(f"{SATISFIABLE}, {SURVEY}", f"As {SATISFIABLE}; {_LEFT}.",
-              lambda pair: pair.true_together_as_surveyed.is_satisfiable),
-    _of_pairs(f"{MOST_TRUE}, {SURVEY}", f"As {MOST_TRUE}; {_LEFT}.",
-              lambda pair: pair.true_together_as_surveyed.share),
+              lambda pair: pair.true_together.share, label="true together"),
+    _of_pairs(as_surveyed(SATISFIABLE), f"As {SATISFIABLE}; {_LEFT}.",
+              lambda pair: pair.true_together_as_surveyed.is_satisfiable, label="satisfiable, as surveyed"),
+    _of_pairs(as_surveyed(MOST_TRUE), f"As true together; {_LEFT}.",
+              lambda pair: pair.true_together_as_surveyed.share, label="true together, as surveyed"),
     _of_pairs(JOINT, "Mean log-probability of a statement, all of both passages taken together.",
-              lambda pair: mean_log_probability(pair.of_both, pair.standard), is_share=False),
+              lambda pair: mean_log_probability(pair.of_both, pair.standard), is_share=False,
+              label="log-probability"),
     _of_pairs(ON_COUPLE, "Share of sentences about either of the couple, in both passages.",
               lambda pair: share_of_true(
-                  any(q.is_about(line, entity) for _, entity in pair.by_entity) for line in pair.lines)),
+                  any(q.is_about(line, entity) for _, entity in pair.by_entity) for line in pair.lines),
+                  label="on the couple"),
     _of_pairs(FIRST_DRIFT, "The part of a passage before somebody else is spoken of; 1 if nobody is.",
-              lambda pair: mean_of_known([q.first_drift(*one) for one in pair.by_entity])),
+              lambda pair: mean_of_known([q.first_drift(*one) for one in pair.by_entity]),
+              label="first drift"),
     _of_pairs(DISTINCT, "Different sentences, as a share of all.", lambda pair: q.distinct_share(pair.lines)),
     _of_pairs(ENTROPY, "Entropy of pairs and triples of words, in bits; triples weigh double.",
               lambda pair: mean_of_known([ngram_entropy(lines) for lines, _ in pair.by_entity]),
-              is_share=False),
+              is_share=False, label="n-gram entropy"),
     _of_pairs(PERPLEXITY, "Loss of a token of the texts under the unedited model, in nats.",
               lambda pair: mean_of_known([pair.losses.get(role, math.nan) for role in (SUBJECT, RELATED)]),
-              "low", is_share=False),
+              "low", is_share=False, label="log-perplexity"),
     *(_of_pairs(rouge_metric(name), f"F1 of the words that {what} share.", answer, place="file",
-                needs_edit=name in _NEED_EDIT, is_share=False)
+                needs_edit=name in _NEED_EDIT, is_share=False, label=f"ROUGE-1: {NINE_LABELS[name]}")
       for name, (what, answer) in _ROUGE.items()),
     _of_pairs(SENTENCES, "Sentences of a passage.", lambda pair: len(pair.lines) / 2, place="file",
               is_share=False),
     *(_of_pairs(neutral_share(name),
-                f"Share of passages, or pairs, to which the question {name} does not apply.",
-                partial(_is_neutral, answer=answer), "low", "file", needs_edit=name in _NEED_EDIT)
+                f"Share of passages, or pairs, to which the question {NINE_LABELS[name]} does not apply.",
+                partial(_is_neutral, answer=answer), "low", "file", needs_edit=name in _NEED_EDIT,
+                label=f"{NINE_LABELS[name]}, neutral")
       for name, (_, answer) in _QUESTIONS.items()),
     *(_of_pairs(name(claim), f"Share of passages by which this is {word}: {what}.",
-                partial(_verdict_share, claim=claim, sign=sign), better, needs_edit=True)
+                partial(_verdict_share, claim=claim, sign=sign), better, needs_edit=True,
+                label=f"{claim}: {word}")
       for claim, what in CLAIMS.items()
       for name, word, better, sign in _possible_verdicts(claim)),
     *(_of_pairs(error_share(name), f"Share of pairs of passages in which {what}.",
-                partial(_has_error, name=name), "low", needs_edit=True)
+                partial(_has_error, name=name), "low", needs_edit=True, label=f"error: {name}")
       for name, what in ERROR_CLASSES.items()),
     MetricDefinition(EFFICACY, "Share of requests that the model answers with the new object.", "high",
                      "compared", compute=partial(Answers.mean_new, role=EDIT), needs_edit=True),
@@ -356,19 +386,21 @@ METRICS: tuple[MetricDefinition, ...] = (
                      "Of facts that the edited one implies, of subject and related entity, the share "
                      "answered as the agent does.", "high", "compared",
                      compute=lambda answers: answers.portability(CHILD, COUPLED, BELOW), needs_edit=True),
-    MetricDefinition(f"{PORTABILITY}, children", "The same over the subject's own facts.", "high",
-                     compute=lambda answers: answers.portability(CHILD), needs_edit=True),
-    MetricDefinition(f"{PORTABILITY}, coupled", "The same over the related entity's facts.", "high",
-                     compute=lambda answers: answers.portability(COUPLED, BELOW), needs_edit=True),
+    MetricDefinition("portability.children", "The same over the subject's own facts.", "high",
+                     compute=lambda answers: answers.portability(CHILD), needs_edit=True,
+                     label="portability, children"),
+    MetricDefinition("portability.coupled", "The same over the related entity's facts.", "high",
+                     compute=lambda answers: answers.portability(COUPLED, BELOW), needs_edit=True,
+                     label="portability, coupled"),
     MetricDefinition(TV, "Total variation to the agent over all facts that are asked about.", "low",
                      "compared",
                      compute=lambda answers: answers.mean_over(
                          total_variation(answers.reader.probability, answers.belief),
-                         ~answers.has_role(SYNONYM))),
+                         ~answers.has_role(SYNONYM)), label="TV all"),
     MetricDefinition(RATIO,
                      "How much of the agent's movement the model makes, away from the edited fact; 1 is "
-                     "Bayes, 0 is none.", "one", "compared",
-                     compute=lambda answers: answers.movement.propagation_ratio, needs_edit=True),
+                     "Bayes, 0 is none.", "one", "compared", compute=lambda answers:
+                     answers.movement.propagation_ratio, needs_edit=True, label="propagation ratio"),
 )
 # fmt: on
 """Every metric, in the order of tables."""

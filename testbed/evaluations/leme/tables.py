@@ -111,7 +111,7 @@ def _estimate_judged(editor: ScoredEditor, name: str, time: int) -> Mapping[str,
     results = editor.edits.results
     reader = editor.evaluation.readers(results, editor.name)[name]
     answers = m.Answers(results, reader._replace(time=time))
-    metrics = {one.name: one.compute(answers) for one in m.METRICS if one.name in JUDGED}
+    metrics = {one.id: one.compute(answers) for one in m.METRICS if one.id in JUDGED}
     applicable = {name: metric for name, metric in metrics.items() if metric is not None}
     return estimate_metrics(applicable, cluster_levels(results), m.make_subsets(results)["all"])
 

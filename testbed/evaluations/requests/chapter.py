@@ -51,8 +51,8 @@ def make_chapter(material: Material) -> Chapter:
         if "disjunction" in frame.shared_subsets() else None,
         Section("retractions", "Taken back", "As if it had never been read.", tables=[taken_back])
         if taken_back else None,
-        cost_section(editors, ARRIVED, material.folder),
-        lasting_section(editors, material.curves, (), material.folder),
+        cost_section(material, ARRIVED),
+        lasting_section(material, ()),
     ]  # fmt: skip
     return build_chapter(
         material,

@@ -32,19 +32,18 @@ from testbed.scores.movement import Movement
 from testbed.scores.readers import FREQUENCY, NO_EDIT, Reader, reference_readers
 
 SLOPE, ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE = (
-    "slope", "change that arrived", "that arrived in the label", "that arrived behind a probability",
-    "that arrived in passages", "that arrived in consequences",
+    "slope", "arrived", "arrived.label", "arrived.probability", "arrived.passages", "arrived.consequences",
 )  # fmt: skip
-APART = "tells requests apart"
+APART = "apart"
 CHANNELS = (ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE)
 """Where the change of one belief shows."""
 RISES, KEPT, FAR, FAR_BESIDE = (
-    "believes what it denies",
-    "both kept",
+    "denied_believed",
+    "both_kept",
     "distance",
-    "distance of cause and effect",
+    "distance.cause_and_effect",
 )
-DAMAGE, OWN_DAMAGE = "damage", "damage: own facts"
+DAMAGE, OWN_DAMAGE = "damage", "damage.own_facts"
 DEDUCIBLE, NOT_DEDUCIBLE = "retraction, deducible", "retraction, not deducible"
 NOTICED = 0.01
 """By so much a probability rises where it counts as risen."""
@@ -222,13 +221,13 @@ METRICS = (
         APART,
         "Slope of the model's change of belief in a claim on the agent's, over all that is told of it in any "
         "form. Whoever changes alike whatever is told has 0.",
-        "one", "headline", compute=requests_apart, needs_edit=True,
+        "one", "headline", compute=requests_apart, needs_edit=True, label="tells requests apart",
     ),
     MetricDefinition(
         ARRIVED,
         "How much of the agent's change of belief in the claimed object the model makes: the sum of the "
         "products of both changes by that of the agent's squared.",
-        "one", "compared", compute=change_arrived, needs_edit=True,
+        "one", "compared", compute=change_arrived, needs_edit=True, label="change that arrived",
     ),
     MetricDefinition(
         SLOPE,
@@ -239,7 +238,7 @@ METRICS = (
     MetricDefinition(
         RISES,
         "Share of denials, and of labels that say false, after which the claim is likelier by 0.01.",
-        "low", "headline", compute=denied_believed, needs_edit=True,
+        "low", "headline", compute=denied_believed, needs_edit=True, label="believes what it denies",
     ),
     MetricDefinition(
         FAR, "Total variation between the model and the agent over the fact, after the request.",
@@ -251,33 +250,33 @@ METRICS = (
     ),
     MetricDefinition(
         KEPT, "After one of two was said to be so: the entropy of the two in the model by that in the agent.",
-        "one", "compared", compute=both_kept, needs_edit=True,
+        "one", "compared", compute=both_kept, needs_edit=True, label="both kept",
     ),
     MetricDefinition(
         LABEL, "How much of the agent's change of belief arrives in p(true) of the claim.",
-        "one", "table", compute=label_arrived, needs_edit=True,
+        "one", "table", compute=label_arrived, needs_edit=True, label="that arrived in the label",
     ),
     MetricDefinition(
         RATING,
         'How much of the agent\'s change arrives in what is said "with probability 0.9" of the fact.',
-        "one", "table", compute=rating_arrived, needs_edit=True,
+        "one", "table", compute=rating_arrived, needs_edit=True, label="that arrived behind a probability",
     ),
     MetricDefinition(
         WRITTEN,
         "How much of the agent's change arrives in passages: in the share of their plain statements of the "
         "fact that names the claimed object, where they speak of it before the edit and after it.",
-        "one", "table", compute=passages_arrived, needs_edit=True,
+        "one", "table", compute=passages_arrived, needs_edit=True, label="that arrived in passages",
     ),
     MetricDefinition(
         CONSEQUENCE, "How much of the agent's change arrives in what depends on the fact.",
-        "one", "table", compute=consequences_arrived, needs_edit=True,
+        "one", "table", compute=consequences_arrived, needs_edit=True, label="that arrived in consequences",
     ),
     MetricDefinition(
         FAR_BESIDE, "The distance over what the fact depends on, and what depends on it.",
-        "low", "table", compute=lambda a: _distance(a, CAUSE, EFFECT),
+        "low", "table", compute=lambda a: _distance(a, CAUSE, EFFECT), label="distance of cause and effect",
     ),
     MetricDefinition(
         OWN_DAMAGE, "Damage at other facts of the subject.",
-        "low", "table", compute=lambda a: _damage(a, OWN), needs_edit=True,
+        "low", "table", compute=lambda a: _damage(a, OWN), needs_edit=True, label="damage: own facts",
     ),
 )  # fmt: skip

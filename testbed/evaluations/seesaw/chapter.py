@@ -87,8 +87,8 @@ def make_chapter(material: Material) -> Chapter:
     if has_stand_ins:
         sections = [section and note_real_people(section) for section in sections]
     sections += [
-        cost_section(editors, ACCURACY, material.folder),
-        lasting_section(editors, material.curves, (SUCCESS, ACCURACY), material.folder),
+        cost_section(material, ACCURACY),
+        lasting_section(material, (SUCCESS, ACCURACY)),
     ]
     chapter = build_chapter(
         material,

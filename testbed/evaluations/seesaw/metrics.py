@@ -21,19 +21,19 @@ from testbed.run.strata import STRATA
 from testbed.scores import readers
 from testbed.scores.cores import lazy_property
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
+from testbed.scores.metric import Metric, MetricDefinition, make_id, sum_by_case
 from testbed.scores.movement import Movement
 from testbed.scores.readers import BAYESIAN, Reader, reference_readers
 from testbed.scores.statistics import Estimate, estimate_metrics
 
-SUCCESS, LOWERED, ACCURACY = "edit success", "confidence lowered", "cross-property accuracy"
-UNREASONED, SHARED = "lost without reason", "loss gold shares"
-RATIO, OWN_TV = "amplification ratio", "TV own"
-STEREOTYPE, OLD_STEREOTYPE = "stereotype excess", "old stereotype excess"
-STATED, UNSTATED = f"{ACCURACY}, stated", f"{ACCURACY}, unstated"
-CHANGE = {kind: f"D_d {kind}" for kind in OTHERS}
-EXCESS = {kind: f"|X_d| {kind}" for kind in OTHERS}
-STILL_RIGHT = {kind: f"kept {kind}" for kind in OTHERS}
+SUCCESS, LOWERED, ACCURACY = "success", "lowered", "accuracy"
+UNREASONED, SHARED = "lost.unreasoned", "lost.shared"
+RATIO, OWN_TV = "amplification_ratio", "tv.own"
+STEREOTYPE, OLD_STEREOTYPE = "stereotype_excess", "old_stereotype_excess"
+STATED, UNSTATED = "accuracy.stated", "accuracy.unstated"
+CHANGE = {kind: f"change.{make_id(kind)}" for kind in OTHERS}
+EXCESS = {kind: f"excess.{make_id(kind)}" for kind in OTHERS}
+STILL_RIGHT = {kind: f"kept.{make_id(kind)}" for kind in OTHERS}
 LEAST_FALL = 0.02
 """A confidence that falls by no more stays."""
 WORLD_CHANGED = f"{BAYESIAN}, {INTERPRETATIONS[1]}"
@@ -218,6 +218,7 @@ def _define_change(kind: str) -> MetricDefinition:
         "table" if kind == NEITHER else "headline",
         compute=lambda a: a.mean_over(a.changes.change, a.has_role(kind)),
         needs_edit=True,
+        label=f"D_d {kind}",
     )
 
 
@@ -230,6 +231,7 @@ def _define_excess(kind: str) -> MetricDefinition:
         "compared",
         compute=lambda a: a.mean_over(np.abs(a.changes.excess), a.has_role(kind)),
         needs_edit=True,
+        label=f"|X_d| {kind}",
     )
 
 
@@ -242,6 +244,7 @@ def _define_still_right(kind: str) -> MetricDefinition:
         "compared",
         follows_sequences=kind == OLD_HOLDERS,
         compute=lambda a: a.mean_over(a.is_right, a.has_role(kind)),
+        label=f"kept {kind}",
     )
 
 
@@ -255,6 +258,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         compute=Answers.edit_success,
         needs_edit=True,
         version=2,
+        label="edit success",
     ),
     *map(_define_change, OTHERS),
     MetricDefinition(
@@ -264,6 +268,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "compared",
         compute=lambda a: a.mean_over(a.changes.excess < -LEAST_FALL, a.has_role(*OTHERS)),
         needs_edit=True,
+        label="confidence lowered",
     ),
     *map(_define_still_right, OTHERS),
     *map(_define_excess, OTHERS),
@@ -275,6 +280,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "headline",
         follows_sequences=True,
         compute=lambda a: a.accuracy(np.True_),
+        label="cross-property accuracy",
     ),
     MetricDefinition(
         STATED,
@@ -282,12 +288,14 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high",
         "compared",
         compute=lambda a: a.accuracy(is_stated(a.results)),
+        label="cross-property accuracy, stated",
     ),
     MetricDefinition(
         UNSTATED,
         "The same of facts that the corpus never states.",
         "high",
         compute=lambda a: a.accuracy(~is_stated(a.results)),
+        label="cross-property accuracy, unstated",
     ),
     MetricDefinition(
         UNREASONED,
@@ -296,6 +304,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "compared",
         compute=lambda a: a.mean_over(a.is_lost & a.is_gold_true, a.crossing & a.was_true),
         needs_edit=True,
+        label="lost without reason",
     ),
     MetricDefinition(
         SHARED,
@@ -303,6 +312,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "high",
         compute=lambda a: a.mean_over(~a.is_gold_true, a.crossing & a.is_lost),
         needs_edit=True,
+        label="loss gold shares",
     ),
     MetricDefinition(
         RATIO,
@@ -312,6 +322,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "compared",
         compute=lambda a: a.movement.propagation_ratio,
         needs_edit=True,
+        label="amplification ratio",
     ),
     MetricDefinition(
         OWN_TV,
@@ -319,6 +330,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         "low",
         "compared",
         compute=lambda a: a.mean_over(total_variation(a.reader.probability, a.belief), a.crossing),
+        label="TV own",
     ),
     MetricDefinition(
         STEREOTYPE,
@@ -329,6 +341,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         compute=lambda a: a.typical_gain("typical_new"),
         needs_edit=True,
         version=2,
+        label="stereotype excess",
     ),
     MetricDefinition(
         OLD_STEREOTYPE,
@@ -337,6 +350,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         compute=lambda a: a.typical_gain("typical_old"),
         needs_edit=True,
         version=2,
+        label="old stereotype excess",
     ),
 )
 """Every metric, in the order of tables."""

@@ -59,8 +59,8 @@ def make_chapter(material: Material) -> Chapter:
         _members_section(material),
         Section("frequency", "Are rare subjects easier to edit?", _FREQUENCY,
                 tables=[tables.rare_against_typical_table(editors, frame)]),
-        cost_section(editors, m.CONSISTENCY, material.folder),
-        lasting_section(editors, material.curves, (m.SUCCESS, m.CONSISTENCY), material.folder),
+        cost_section(material, m.CONSISTENCY),
+        lasting_section(material, (m.SUCCESS, m.CONSISTENCY)),
     ]  # fmt: skip
     return build_chapter(
         material, "Change what a thing is (TAXI, Powell et al. 2024)", _TEXT, describe_finding, sections,

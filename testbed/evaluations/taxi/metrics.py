@@ -23,10 +23,10 @@ from testbed.scores.movement import Movement
 from testbed.scores.readers import BAYESIAN, CHANCE, Reader, is_undetermined, reference_readers
 
 SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY = (
-    "edit success", "property success", "invariance", "consistency",
+    "success", "properties", "invariance", "consistency",
 )  # fmt: skip
 FOUR = (SUCCESS, PROPERTIES, INVARIANCE, CONSISTENCY)
-AGREEMENT, OTHERS_RIGHT, MASS_OUTSIDE = "agreement", "others kept", "mass outside"
+AGREEMENT, OTHERS_RIGHT, MASS_OUTSIDE = "agreement", "others_kept", "mass_outside"
 CORRECTION_READER = f"{BAYESIAN}, {INTERPRETATIONS[1]}"
 TYPICAL, RARE = "typical subject", "rare subject"
 MEMBER_BINS = ("1", "2-3", "4-7", "8-15", "16-31", "32+")
@@ -34,13 +34,13 @@ _BIN_STARTS = (2, 4, 8, 16, 32)
 
 
 def reverse_name(name: str) -> str:
-    """The name of a metric of questions that are asked inversely."""
-    return f"{name}, reverse"
+    """The metric of questions that are asked inversely."""
+    return f"{name}.reverse"
 
 
 def stratum_name(name: str, stratum: str) -> str:
-    """The name of a metric of questions whose fact was stated so often."""
-    return f"{name} {stratum}"
+    """The metric of questions whose fact was stated so often."""
+    return f"{name}.{stratum.lower()}"
 
 
 def member_bin_name(name: str) -> str:
@@ -192,6 +192,7 @@ def _dutch_book_loss(a: Answers) -> Metric:
     return sum_by_case(loss, a.results.claims.case[:: len(LOGIC)], size)._replace(limits=(0.0, np.inf))
 
 
+_LABELS = {name: name for name in FOUR} | {SUCCESS: "edit success", PROPERTIES: "property success"}
 _RIGHT_WHERE = {
     SUCCESS: "Share of edits after which the new category is the most probable option",
     PROPERTIES: "Share of property questions whose right value is the most probable option",
@@ -200,64 +201,71 @@ _RIGHT_WHERE = {
 }
 METRICS: tuple[MetricDefinition, ...] = (
     *(MetricDefinition(name, f"{_RIGHT_WHERE[name]}.", "high", "headline",
-                       name in (SUCCESS, CONSISTENCY), partial(_share_right, metric=name), needs_edit=True)
+                       name in (SUCCESS, CONSISTENCY), partial(_share_right, metric=name), needs_edit=True,
+                       label=_LABELS[name])
       for name in FOUR),
     *(MetricDefinition(
           reverse_name(name),
-          f"As {name}, by inverse questions: which subject is one, or has it? The edited subject is right. "
-          "Questions that the corpus leaves undecided are left out.",
-          "high", "compared", compute=partial(_share_right, metric=name, inverse=True), needs_edit=True)
+          f"As {_LABELS[name]}, by inverse questions: which subject is one, or has it? The edited subject "
+          "is right. Questions that the corpus leaves undecided are left out.",
+          "high", "compared", compute=partial(_share_right, metric=name, inverse=True), needs_edit=True,
+          label=f"{_LABELS[name]}, reverse")
       for name in FOUR),
     MetricDefinition(
         AGREEMENT,
         "Share of property questions in which the most probable of the options is the agent's, too.",
         "high", "compared", compute=_share_agreeing),
     MetricDefinition(
-        "TV options",
+        "tv.options",
         "Total variation to the agent over the options of a property, renormalised over the options.",
-        "low", "compared", compute=_distance_over_options),
+        "low", "compared", compute=_distance_over_options, label="TV options"),
     MetricDefinition(
         MASS_OUTSIDE,
         "Probability of words that are no option of a property, in excess of the agent's.",
-        "low", "compared", compute=_excess_mass_outside),
+        "low", "compared", compute=_excess_mass_outside, label="mass outside"),
     MetricDefinition(
         OTHERS_RIGHT, "Share of other subjects' facts whose right object is still the most probable.",
-        "high", "compared", compute=lambda a: a.share_over(a.right_share, a.has_role(OTHER_FACT))),
+        "high", "compared", compute=lambda a: a.share_over(a.right_share, a.has_role(OTHER_FACT)),
+        label="others kept"),
     MetricDefinition(
-        "propagation ratio",
+        "propagation_ratio",
         "Part of the agent's change of belief that the model makes, the category apart: 1 as the agent, 0 "
         "none.",
-        "one", "compared", compute=lambda a: a.movement.propagation_ratio, needs_edit=True),
+        "one", "compared", compute=lambda a: a.movement.propagation_ratio, needs_edit=True,
+        label="propagation ratio"),
     MetricDefinition(
-        "TV all", "Total variation to the agent over all values that a property may have.",
-        "low", compute=partial(_distance_over_candidates, role=PROPERTY)),
+        "tv", "Total variation to the agent over all values that a property may have.",
+        "low", compute=partial(_distance_over_candidates, role=PROPERTY), label="TV all"),
     MetricDefinition(
-        "kept old value", "Share of changed properties whose old value is still preferred.",
-        "low", compute=lambda a: a.share_over(a.old_share, a.questions_of(CONSISTENCY)), needs_edit=True),
+        "old_kept", "Share of changed properties whose old value is still preferred.",
+        "low", compute=lambda a: a.share_over(a.old_share, a.questions_of(CONSISTENCY)), needs_edit=True,
+        label="kept old value"),
     MetricDefinition(
-        "new over old", "Share of changed properties whose new value is likelier than the old one.",
-        "high", compute=_share_of_new_over_old, needs_edit=True),
+        "new_over_old", "Share of changed properties whose new value is likelier than the old one.",
+        "high", compute=_share_of_new_over_old, needs_edit=True, label="new over old"),
     MetricDefinition(
-        "coherence gained",
+        "skill",
         "Share of the unedited model's distance to the agent that the edit removes; below 0 is harm.",
-        "high", compute=lambda a: a.movement.skill, needs_edit=True),
+        "high", compute=lambda a: a.movement.skill, needs_edit=True, label="coherence gained"),
     MetricDefinition(
-        "Dutch book loss",
+        "dutch_book",
         "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values, over a "
         "property that should change and a fact of another subject.",
-        "low", compute=_dutch_book_loss, of_claims=True),
+        "low", compute=_dutch_book_loss, of_claims=True, label="Dutch book loss"),
     MetricDefinition(
-        "TV absent",
+        "tv.absent",
         "Total variation to the agent about properties that only the old or only the new category has.",
-        "low", compute=partial(_distance_over_candidates, role=UNSHARED)),
+        "low", compute=partial(_distance_over_candidates, role=UNSHARED), label="TV absent"),
     *(MetricDefinition(
           stratum_name(name, stratum), f"{name.capitalize()} over facts that the corpus states {often}.",
-          "high", compute=partial(compute, stratum=stratum), needs_edit=name == CONSISTENCY)
+          "high", compute=partial(compute, stratum=stratum), needs_edit=name == CONSISTENCY,
+          label=f"{name} {stratum}")
       for name, compute in ((CONSISTENCY, partial(_share_right, metric=CONSISTENCY)),
                             (AGREEMENT, _share_agreeing))
       for stratum, often in zip(STRATA, ("never", "one to three times", "more often"), strict=True)),
-    *(MetricDefinition(f"{name}, by edit", f"The mean over edits of each one's {name}.", "high",
-                       compute=partial(_share_right_by_edit, metric=name), needs_edit=True)
+    *(MetricDefinition(f"{name}.by_edit", f"The mean over edits of each one's {_LABELS[name]}.", "high",
+                       compute=partial(_share_right_by_edit, metric=name), needs_edit=True,
+                       label=f"{_LABELS[name]}, by edit")
       for name in (PROPERTIES, INVARIANCE, CONSISTENCY)),
 )  # fmt: skip
 """Every metric, in the order of tables."""

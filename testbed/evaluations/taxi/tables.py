@@ -21,7 +21,8 @@ from testbed.scores.summary import ScoredEditor, measure_reader
 from testbed.scores.tables import Cell, Table
 from testbed.scores.views import Column, View, make_table
 
-PAPER_COLUMNS = {name: ("all", name) for name in m.FOUR} | {
+LABELS = {one.id: one.title for one in m.METRICS}
+PAPER_COLUMNS = {LABELS[name]: ("all", name) for name in m.FOUR} | {
     f"{m.CONSISTENCY}, typical": (m.TYPICAL, m.CONSISTENCY),
     f"{m.CONSISTENCY}, rare": (m.RARE, m.CONSISTENCY),
 }

@@ -72,7 +72,7 @@ def usual_view(editor: ScoredEditor) -> View:
         *(show_metric(editor, name) for name in editor.compared_metrics()),
     ]
     shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
-    metrics = [m for m in editor.evaluation.metrics if m.name in shown]
+    metrics = [m for m in editor.evaluation.metrics if m.id in shown]
     return View(columns, rank_metrics(metrics))
 
 
@@ -89,7 +89,7 @@ def map_facets(editor: ScoredEditor) -> list[Column]:
 
 def show_metric(editor: ScoredEditor, name: str, title: str = "", says: str = "") -> Column:
     """A metric of an editor, case by case."""
-    definition = next(m for m in editor.evaluation.metrics if m.name == name)
+    definition = next(m for m in editor.evaluation.metrics if m.id == name)
     values = editor.values[editor.name][name].by_case
     return Column(name, title or definition.title, says or definition.description, values, metric=name)
 
@@ -103,14 +103,13 @@ def say_whether(values: np.ndarray) -> np.ndarray:
 def rank_metrics(metrics: Sequence[MetricDefinition]) -> list[Preset]:
     """The worst edits by each of the first metrics, and those in which editors differ most by the first."""
     presets = [
-        Preset(f"worst {m.name}", m.description, sort=m.name if m.better == "high" else f"-{m.name}")
+        Preset(f"worst {m.title}", m.description, sort=m.id if m.better == "high" else f"-{m.id}")
         for m in metrics[:3]
         if m.better != "one"
     ]
     if metrics:
-        first = metrics[0].name
-        says = f"Cases in which {first} of the editors shown differs most."
-        presets.append(Preset("editors disagree most", says, spread=first))
+        says = f"Cases in which {metrics[0].title} of the editors shown differs most."
+        presets.append(Preset("editors disagree most", says, spread=metrics[0].id))
     return presets
 
 
