@@ -321,10 +321,15 @@ def picture_lines(
     across: str,
     up: str,
     what: str = "",
+    names: Sequence[str] = (),
 ) -> Picture:
-    """Draw a panel for each editor, see `draw_lines`; `what` is what its values are in words, if not `up`."""
+    """Draw a panel for each editor, see `draw_lines`.
+
+    Args:
+        what, names: what its values and ticks are in words, if not `up` and `ticks`.
+    """
     draw_lines(lines, ticks, across, up, material.folder / file)
-    return Picture(file, says, describe_lines(lines, ticks, what or up))
+    return Picture(file, says, describe_lines(lines, names or ticks, what or up))
 
 
 def lasting_section(material: Material, metrics: Sequence[str]) -> Section | None:

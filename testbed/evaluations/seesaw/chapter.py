@@ -13,39 +13,26 @@ from testbed.evaluations.seesaw import (
     tables,
     texts,
 )
+from testbed.evaluations.seesaw import metrics as m
 from testbed.evaluations.seesaw.attribution import attribution_table
-from testbed.evaluations.seesaw.groups import EditorChanges, editor_changes
-from testbed.evaluations.seesaw.metrics import (
-    ACCURACY,
-    CHANGE,
-    EXCESS,
-    OWN_TV,
-    RATIO,
-    SHARED,
-    STATED,
-    STILL_RIGHT,
-    SUCCESS,
-    UNREASONED,
-    UNSTATED,
-    WORLD_CHANGED,
-    estimate_all_cases,
-)
-from testbed.evaluations.seesaw.pictures import choose_case, draw_edit
+from testbed.evaluations.seesaw.pictures import choose_case, show_edit
+from testbed.evaluations.seesaw.printed import printed_tables
 from testbed.evaluations.seesaw.regression import regression_tables
-from testbed.pages.chapter import Chapter, Material, Picture, Section
-from testbed.pages.charts import draw_lines
+from testbed.pages.chapter import Chapter, Material, Section
 from testbed.pages.costs import cost_section
-from testbed.pages.messages import describe_lines
+from testbed.pages.edit_pictures import draw_edits
 from testbed.pages.sections import (
     build_chapter,
     difference_section,
     interpretation_table,
     lasting_section,
+    picture_lines,
 )
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT, NO_EDIT, reference_readers
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor, measure_reader
 from testbed.scores.tables import Table
+from testbed.scores.views import Column, lines_of
 
 WORDS = {
     "new holders, old holders, neither": "other people who have the edited person's new object, the old "
@@ -56,54 +43,6 @@ WORDS = {
     "correction, do": "how the agent takes the request. correction: the old fact was an error, and other "
     "statements still hold; do: the world changes, and facts that depend on the edited one are drawn again",
 }
-
-
-def make_chapter(material: Material) -> Chapter:
-    """Everything that is shown of some editors; draws its pictures on the way."""
-    editors = material.editors
-    every = [editor_changes(editor) for editor in editors]
-    sections = [
-        difference_section(material),
-        _kinds_section(material, every),
-        _groups_section(material, every),
-        Section("frequency", "Group, or frequency?", _FREQUENCY,
-                tables=[*regression_tables(every), attribution_table(every)]),
-        Section("crossing", "What else about the person?", _CROSSING,
-                tables=[crossing.accuracy_table(editors, stated=True)],
-                more_tables=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
-        Section("interpretations", "What does the request mean?", _INTERPRETATIONS,
-                tables=[interpretation_table(
-                    editors, (NO_EDIT, BAYESIAN, WORLD_CHANGED),
-                    (RATIO, OWN_TV, UNREASONED, SHARED, STATED, UNSTATED), _estimates_under,
-                    "The same answers about the person's other facts, judged by the agent under each "
-                    "interpretation.",
-                )]),
-        _texts_section(material),
-        Section("paper", "Beside Halevy et al. 2024", _PAPER,
-                tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
-                more_tables=[*tables.printed_tables(), *tables.count_tables(editors[0].edits.results)]),
-    ]  # fmt: skip
-    has_stand_ins = material.world.tags is not None
-    if has_stand_ins:
-        sections = [section and note_real_people(section) for section in sections]
-    sections += [
-        cost_section(material, ACCURACY),
-        lasting_section(material, (SUCCESS, ACCURACY)),
-    ]
-    chapter = build_chapter(
-        material,
-        "Whom does an edit harm? (Seesaw-CF, Halevy et al. 2024)",
-        "Each edit gives a person another work, language, citizenship, birthplace or gender. Beliefs about "
-        "other people should stay, and so should the person's other stated facts.",
-        finding_line,
-        sections,
-        words=WORDS,
-        panels={e.name: _draw_panel(e, material) for e in every},
-    )
-    main_table = note_real_people_on_table(chapter.main_table) if has_stand_ins else chapter.main_table
-    return chapter._replace(main_table=main_table)
-
-
 _KINDS = (
     "The paper asks only about people with the new object, since an edit of the old one might apply to "
     "others who have it. That measure cannot see the harm. If the model now gives everybody the new "
@@ -136,6 +75,45 @@ _TEXTS = (
 )
 _REAL = f"Real people in groups by the authors' tags: {', '.join(STAND_INS.values())}."
 _PAPER = "The paper's rows are about other models, people and words; ours are about this run."
+_TEXT = (
+    "Each edit gives a person another work, language, citizenship, birthplace or gender. Beliefs about "
+    "other people should stay, and so should the person's other stated facts."
+)
+_JUDGED = (m.RATIO, m.OWN_TV, m.UNREASONED, m.SHARED, m.STATED, m.UNSTATED)
+
+
+def make_chapter(material: Material) -> Chapter:
+    """Everything that is shown of some editors; draws its pictures on the way."""
+    editors = material.editors
+    every = [groups.editor_changes(editor) for editor in editors]
+    note = "The same answers about the person's other facts, judged by the agent under each interpretation."
+    judged = interpretation_table(
+        editors, (NO_EDIT, BAYESIAN, m.WORLD_CHANGED), _JUDGED, _estimates_under, note
+    )
+    sections = [
+        difference_section(material),
+        _kinds_section(material, every),
+        _groups_section(material, every),
+        Section("frequency", "Group, or frequency?", _FREQUENCY,
+                tables=[*regression_tables(every), attribution_table(every)]),
+        Section("crossing", "What else about the person?", _CROSSING,
+                tables=[crossing.accuracy_table(editors, stated=True)],
+                more_tables=[crossing.accuracy_table(editors, stated=False), crossing.loss_table(editors)]),
+        Section("interpretations", "What does the request mean?", _INTERPRETATIONS, tables=[judged]),
+        _texts_section(material),
+        Section("paper", "Beside Halevy et al. 2024", _PAPER,
+                tables=[tables.paper_accuracy_table(editors), tables.spread_table(editors)],
+                more_tables=[*printed_tables(), *tables.count_tables(editors[0].edits.results)]),
+    ]  # fmt: skip
+    has_stand_ins = material.world.tags is not None
+    if has_stand_ins:
+        sections = [section and note_real_people(section) for section in sections]
+    sections += [cost_section(material, m.ACCURACY), lasting_section(material, (m.SUCCESS, m.ACCURACY))]
+    title = "Whom does an edit harm? (Seesaw-CF, Halevy et al. 2024)"
+    panels = draw_edits(material, choose_case, show_edit)
+    chapter = build_chapter(material, title, _TEXT, finding_line, sections, words=WORDS, panels=panels)
+    main_table = note_real_people_on_table(chapter.main_table) if has_stand_ins else chapter.main_table
+    return chapter._replace(main_table=main_table)
 
 
 def note_real_people(section: Section) -> Section:
@@ -158,10 +136,10 @@ def finding_line(editor: ScoredEditor) -> str:
     all_cases = editor.summary["all"]
     before, after = all_cases[BEFORE_EDIT], all_cases[editor.name]
     return (
-        f"{after[SUCCESS].value:.0%} of edits succeed; D_d is {after[CHANGE[NEW_HOLDERS]].value:+.2f} for "
-        f"people with the new object and {after[CHANGE[OLD_HOLDERS]].value:+.2f} for people with the old "
-        f"one, of whose answers {after[STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; the person's other "
-        f"facts were right in {before[ACCURACY].value:.0%} and now are in {after[ACCURACY].value:.0%}"
+        f"{after[m.SUCCESS].value:.0%} of edits succeed; D_d is {after[m.CHANGE[NEW_HOLDERS]].value:+.2f} "
+        f"for people with the new object and {after[m.CHANGE[OLD_HOLDERS]].value:+.2f} for people with the "
+        f"old one, of whose answers {after[m.STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; the person's other "
+        f"facts were right in {before[m.ACCURACY].value:.0%} and now are in {after[m.ACCURACY].value:.0%}"
     )
 
 
@@ -170,44 +148,33 @@ def _estimates_under(editor: ScoredEditor, name: str, time: int) -> Mapping[str,
     results, evaluation = editor.edits.results, editor.evaluation
     readers = reference_readers(results, editor.name, time) if name == BAYESIAN else None
     reader = (readers or evaluation.readers(results, editor.name))[name]
-    return estimate_all_cases(results, measure_reader(evaluation, results, reader._replace(time=time)))
+    return m.estimate_all_cases(results, measure_reader(evaluation, results, reader._replace(time=time)))
 
 
-def _kinds_section(material: Material, every: Sequence[EditorChanges]) -> Section:
-    lines = {
-        e.name: {
-            called: [e.summary["all"][e.name][metric] for metric in names.values()]
-            for called, names in (("D_d", CHANGE), ("mean size of X_d", EXCESS))
-        }
-        for e in material.editors
-    }
-    ticks, path = ["new", "old", "neither"], material.folder / "kinds.svg"
-    draw_lines(lines, ticks, "others who have", "change of D", path)
-    picture = Picture(
-        "kinds.svg",
-        f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor",
-        describe_lines(lines, ticks, "D_d"),
-    )
+def _kinds_section(material: Material, every: Sequence[groups.EditorChanges]) -> Section:
+    lines = lines_of(material.frame, {
+        called: [*map(Column, names.values())]
+        for called, names in (("D_d", m.CHANGE), ("mean size of X_d", m.EXCESS))
+    })  # fmt: skip
+    says = f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor"
+    ticks, across = ["new", "old", "neither"], "others who have"
+    picture = picture_lines(material, "kinds.svg", says, lines, ticks, across, "change of D", "D_d")
     title = "Who is asked decides what is seen"
     return Section("kinds", title, _KINDS, [picture], [groups.kinds_table(every)])
 
 
-def _groups_section(material: Material, every: Sequence[EditorChanges]) -> Section:
+def _groups_section(material: Material, every: Sequence[groups.EditorChanges]) -> Section:
     pictures = []
     for grouping in (RACE, REGION):
-        ticks = groups.groups_by_size(every[0].results, grouping)
-        sizes = [str(groups.group_size(every[0].results, grouping, name)) for name in ticks]
+        names = groups.groups_by_size(every[0].results, grouping)
+        sizes = [f"{groups.group_size(every[0].results, grouping, name)}" for name in names]
         for kind in (NEW_HOLDERS, OLD_HOLDERS):
-            lines = {e.name: groups.changes_by_group(e, grouping, kind, ticks) for e in every}
-            name = f"{grouping}-{kind.partition(' ')[0]}.svg"
-            across = f"people of the same {grouping}"
-            draw_lines(lines, sizes, across, "change of D", material.folder / name)
+            lines = {e.name: groups.changes_by_group(e, grouping, kind, names) for e in every}
+            file, across = f"{grouping}-{kind.partition(' ')[0]}.svg", f"people of the same {grouping}"
+            says = f"D_d and X_d of {kind} by {grouping} (Figure 2)"
+            what = f"change of {kind}"
             pictures.append(
-                Picture(
-                    name,
-                    f"D_d and X_d of {kind} by {grouping} (Figure 2)",
-                    describe_lines(lines, ticks, f"change of {kind}"),
-                )
+                picture_lines(material, file, says, lines, sizes, across, "change of D", what, names)
             )
     first, *others = (
         groups.group_table(every, grouping, kind) for grouping in (RACE, REGION, GENDER) for kind in OTHERS
@@ -223,23 +190,10 @@ def _texts_section(material: Material) -> Section | None:
         return None
     of_editors = [(e, texts.code_all_texts(e.edits.results, [material.world])) for e in editors_with_texts]
     lines = {e.name: texts.flaw_shares(e, coded) for e, coded in of_editors}
-    ticks = [flaw[:3] for flaw in texts.FLAWS]
-    draw_lines(lines, ticks, "flaw", "share of texts that have it", material.folder / "flaws.svg")
-    picture = Picture(
-        "flaws.svg",
-        f"Share of texts with each flaw ({', '.join(texts.FLAWS)}), before and after the edit",
-        describe_lines(lines, ticks, "share of texts with a flaw"),
-    )
+    says = f"Share of texts with each flaw ({', '.join(texts.FLAWS)}), before and after the edit"
+    ticks, up = [flaw[:3] for flaw in texts.FLAWS], "share of texts that have it"
+    what = "share of texts with a flaw"
+    picture = picture_lines(material, "flaws.svg", says, lines, ticks, "flaw", up, what)
     whole = [texts.flaw_table(of_editors), texts.judge_table(of_editors)]
     folded = [texts.legibility_table(of_editors), texts.injection_table(of_editors)]
     return Section("texts", "What is written about the person?", _TEXTS, [picture], whole, folded)
-
-
-def _draw_panel(editor: EditorChanges, material: Material) -> Picture:
-    slug = next(e.edits.slug for e in material.editors if e.name == editor.name)
-    name, results = f"edit-{slug}.svg", editor.results
-    case = choose_case(results, editor.changes.change)
-    message = draw_edit(results, material.world, case, material.folder / name)
-    return Picture(
-        name, "Ten other people's confidence before and after one edit", f"{editor.name}: {message}"
-    )
