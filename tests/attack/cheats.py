@@ -18,7 +18,6 @@ from testbed.evaluations.hase.metrics import (
     DAMAGE,
     DUTCH_BOOK,
     FOLLOWS,
-    OVER_RECALIBRATED,
     RATIO,
     SKILL,
     SKILL_MOVED,
@@ -142,7 +141,7 @@ def main(folder):
     print_rows("Every headline", rows, HEADLINES)
     print_rows("Not held: no headlines", rows, NOT_HELD)
     of_run = {one.name: measure(one.results) for one in editors}
-    beside = [name for old in OF_SKILL for name in (old, f"{old} {OVER_RECALIBRATED}")]
+    beside = [name for old in OF_SKILL for name in (old, f"{old}.over_recalibrated")]
     print_rows("The run's editors, old beside new", of_run, [*HEADLINES[:-1], *beside, SKILL_RECALIBRATED])
 
 
