@@ -139,7 +139,8 @@ def finding_line(editor: ScoredEditor) -> str:
         f"{after[m.SUCCESS].value:.0%} of edits succeed; D_d is {after[m.CHANGE[NEW_HOLDERS]].value:+.2f} "
         f"for people with the new object and {after[m.CHANGE[OLD_HOLDERS]].value:+.2f} for people with the "
         f"old one, of whose answers {after[m.STILL_RIGHT[OLD_HOLDERS]].value:.0%} stay right; the person's "
-        f"other facts were right in {before[m.ACCURACY].value:.0%} and now are in {after[m.ACCURACY].value:.0%}"
+        f"other facts were right in {before[m.ACCURACY].value:.0%} and now are in "
+        f"{after[m.ACCURACY].value:.0%}"
     )
 
 
