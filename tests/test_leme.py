@@ -336,8 +336,9 @@ def test_the_papers_tables_have_the_columns_that_ours_have():
     assert len(ratings) == 13
     assert all(tuple(row) == (*map(METRIC_LABELS.get, m.NINE),) for row in ratings.values())
     assert all(1 <= value <= 7 for row in ratings.values() for value in row.values())
-    for name, columns, rows in (("short", m.FOUR, 10), ("entropies", (METRIC_LABELS[m.ENTROPY],), 12),
-                                ("people", ("judgements", *map(METRIC_LABELS.get, CLAIMS_JUDGED)), 3)):  # fmt: skip
+    judged = ("judgements", *map(METRIC_LABELS.get, CLAIMS_JUDGED))
+    entropy = (METRIC_LABELS[m.ENTROPY],)
+    for name, columns, rows in (("short", m.FOUR, 10), ("entropies", entropy, 12), ("people", judged, 3)):
         assert [tuple(row) for row in read_figures(name).values()] == [columns] * rows
     kinds = read_figures("kinds")
     assert len(kinds) == 6

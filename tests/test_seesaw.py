@@ -34,6 +34,7 @@ from testbed.evaluations.seesaw import (
     crossing,
     groups,
     printed,
+    tables,
 )
 from testbed.evaluations.seesaw.cases import CONTROL, draw_edits, draw_others, interleave, phrasings_of
 from testbed.evaluations.seesaw.chapter import note_real_people
