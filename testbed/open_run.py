@@ -12,12 +12,11 @@ World, model and agent are loaded when they are first needed.
 """
 
 from dataclasses import replace
+from importlib.util import find_spec
 from inspect import isfunction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
-
-import pyarrow
 
 from corpus.errors import InputError
 from testbed.advice import preset_of_run
@@ -41,9 +40,10 @@ from testbed.presets import EDIT
 from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
+from testbed.scores.frame import frame_of
 from testbed.scores.gather import gather_results
 from testbed.scores.metric import labels_of, metrics_shown_in
-from testbed.scores.summary import score_editors
+from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import format_cell
 from testbed.settings import EditSettings
 
@@ -169,8 +169,11 @@ class OpenRun(RunParts):
         evaluations = base.evaluations | {prefix_of(name): chosen}
         return replace(base, evaluation=name, evaluations=evaluations, cases=cases, seed=seed)
 
-    def results(self, editor: str, table: str = "choices", evaluation: str = "") -> pyarrow.Table:
-        """What an editor's edits came to, from disk, with names in place of numbers.
+    def results(self, editor: str = "", table: str = "choices", evaluation: str = "") -> Any:
+        """What an editor's edits came to, from disk, with names in place of numbers, as an Arrow table.
+
+        Without an editor all that is reported of every editor, a row an estimate (`testbed.scores.frame`): a
+        pandas DataFrame where pandas is installed, else an Arrow table.
 
         Args:
             editor: its name, or that of a folder of `edits`, where there are several by one editor.
@@ -180,6 +183,9 @@ class OpenRun(RunParts):
             InputError: no such edits by today's code of the run's model, or several.
         """
         name = evaluation or self.settings.evaluation
+        if not editor:
+            frame = frame_of(self._scored_editors(name)).table
+            return frame.to_pandas() if find_spec("pandas") else frame
         return read_named_table(self.world, self._folder_of(editor, name), table)
 
     def _folder_of(self, editor: str, evaluation: str) -> Path:
@@ -209,8 +215,10 @@ class OpenRun(RunParts):
             InputError: the run has no edits.
         """
         name = evaluation or self.settings.evaluation
-        editors = score_editors(gather_results([self.run], recorded_evaluation_named(name)))
-        return headline_grid(f"{name}, {self.run.name}", editors)
+        return headline_grid(f"{name}, {self.run.name}", self._scored_editors(name))
+
+    def _scored_editors(self, evaluation: str) -> list[ScoredEditor]:
+        return score_editors(gather_results([self.run], recorded_evaluation_named(evaluation)))
 
     def __repr__(self) -> str:
         return repr(self._overview())

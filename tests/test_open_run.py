@@ -107,6 +107,13 @@ def test_an_edit_that_does_nothing_shows_the_same_columns(open_run):
         assert row[2]["probability"] == pytest.approx(row[0]["probability"], abs=1e-6)
 
 
+def test_all_that_is_reported_is_one_table(open_run):
+    frame = open_run.results()
+    own = frame[(frame.kind == "editor") & (frame.subset == "all") & (frame.metric == "success")]
+    assert own.editor.tolist() == ["lora-down"]
+    assert own.cases.tolist() == [len(open_run.results("lora-down", "cases"))]
+
+
 def test_cases_are_those_that_were_edited(open_run, folder):
     cases = open_run.cases("hase", count=11)
     recorded = open_run.results("lora-down", "cases")

@@ -200,7 +200,7 @@ def test_versions_in_words_and_of_a_users_own():
     assert select_versions({"hase": Hase()}, []) == {
         "agents": {}, "evaluations": {"hase": 1}, "metrics": {"hase": {}}
     }  # fmt: skip
-    raised = {"edit success": 2, "old stereotype excess": 2, "stereotype excess": 2}
+    raised = {"old_stereotype_excess": 2, "stereotype_excess": 2, "success": 2}
     assert select_versions({"seesaw": Seesaw()}, [])["metrics"] == {"seesaw": raised}
 
 
