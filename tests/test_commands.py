@@ -46,7 +46,7 @@ def test_a_run_holds_everything(finished):
     lines = (run / "lm" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["step"] for line in lines] == [10, 20, 30]
     summary = json.loads((edits_of(finished) / "summary.json").read_text(encoding="utf-8"))
-    assert summary["subsets"]["all"]["lora-down"]["edit success"]["cases"] == 11
+    assert summary["subsets"]["all"]["lora-down"]["success"]["cases"] == 11
     made = json.loads((edits_of(finished) / "config.json").read_text(encoding="utf-8"))
     assert set(made["inputs"]) == {"world", "corpus", "checkpoint"}
     assert set(made["method"]) == {"editor", "settings", "version"}

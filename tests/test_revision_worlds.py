@@ -157,10 +157,10 @@ def test_worlds_are_edited_and_written_down_and_nothing_is_done_twice(tmp_path, 
     for kind in ("published", "sentence"):
         assert found[kind, "count-based, hard", "all", "Bayesian reader", "damage"].value == 0
         assert found[kind, "none", "all", "none", "damage"].value == 0
-        stated = [found[kind, name, "all", name, "edit success"] for name in ("none", revision.TRUE)]
+        stated = [found[kind, name, "all", name, "success"] for name in ("none", revision.TRUE)]
         assert stated[0].value < stated[1].value
         cases = 12 * sum(world.kind == kind for world in TINY)
-        assert found[kind, "lora-down", "all", "lora-down", "edit success"].cases == cases
+        assert found[kind, "lora-down", "all", "lora-down", "success"].cases == cases
     for world in TINY:
         parents = world.parents or (-1, 0) * 5
         depend = sum(parent >= 0 for parent in parents)

@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from corpus.seeds import generator
 from experiments.study import Findings
 from testbed.evaluations.leme import RELATED, SUBJECT
-from testbed.evaluations.leme.passages import passages_of_editor
+from testbed.evaluations.leme.shown import passages_of_editor
 from testbed.evaluations.leme.statements import count_words
 from testbed.run.world import World, load_world
 from testbed.scores.summary import ScoredEditor

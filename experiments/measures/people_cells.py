@@ -19,7 +19,7 @@ from testbed.evaluations.seesaw.groups import (
     group_names,
 )
 from testbed.evaluations.seesaw.metrics import SUCCESS, estimate_means
-from testbed.evaluations.seesaw.tables import read_table
+from testbed.evaluations.seesaw.printed import read_table
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 

@@ -10,7 +10,7 @@ from experiments.measures.agreement import estimate_over_edits
 from experiments.study import Findings
 from testbed.evaluations.seesaw import OTHERS, crossing
 from testbed.evaluations.seesaw.groups import EditorChanges, editor_changes
-from testbed.evaluations.seesaw.tables import GROUP_TABLES, read_table
+from testbed.evaluations.seesaw.printed import GROUP_TABLES, read_table
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table
 
