@@ -121,6 +121,43 @@ def test_a_document_begins_as_often_as_is_found(toy):
         assert first & set(row.tolist()) or np.isclose(p, expected, rtol=1e-3)
 
 
+def test_of_relations_that_begin_alike_the_longer_one_is_meant(world, monkeypatch):
+    """As "country" begins "country of citizenship": what is said of one is not said of the other."""
+    model = random_model(world.tokenizer.vocabulary)
+    relations = [(20,), (20, 21), (20, 21, 22), (23,)]
+    found = search_beginnings(model, relations, set(), 1, 1e-3)
+
+    def p(prompt, token):
+        return np.exp(next_log_probabilities(model, np.array([[BOS, *prompt]], np.int32)))[0, token]
+
+    for tokens, got in zip(found.tokens[:5], found.relation_probability, strict=False):
+        name = tokens[tokens != PAD].tolist()
+        one = p(name, 20)
+        two = one * p([*name, 20], 21)
+        three = two * p([*name, 20, 21], 22)
+        np.testing.assert_allclose(got, [one - two, two - three, three, p(name, 23)], rtol=1e-2, atol=1e-6)
+
+    sentences = [(50, 20, 60), (50, 20, 21, 61), (50, 20, 21, 22, 62), (50, 23, 63)]
+    monkeypatch.setattr(beliefs, "_name_each", lambda *_: sentences)
+    named = beliefs.sample_objects(model, relations, set(), FEW)
+    assert [list(of_one) for of_one in named] == [[(60,)], [(61,)], [(62,)], [(63,)]]
+
+    likeliest = [[60], [21, 61], [21, 22, 62]]
+    monkeypatch.setattr(beliefs, "find_subjects", lambda *_: (np.array([[BOS, 50]]), np.ones((1, 4))))
+    monkeypatch.setattr(beliefs, "name_objects", lambda *_: [[*map(tuple, likeliest)]] * 4)
+    language = vocabulary_of(world.tokenizer)
+    table = np.array([[*name, *[PAD] * (3 - len(name))] for name in relations], np.int32)
+    read = read_beliefs(model, language._replace(relations=table), replace(FEW, top=3))
+    said = [
+        {tuple(read.objects[i]) for i in top[p > 0]}
+        for top, p in zip(read.top[:, 0], read.p[:, 0], strict=True)
+    ]
+    ends = {n: (*n, SEP, *[PAD] * (3 - len(n))) for n in map(tuple, likeliest)}
+    assert said[0] == {ends[60,]}
+    assert said[1] == {ends[60,], ends[21, 61], ends[21, 22, 62]}
+    assert said[3] == said[1]
+
+
 def test_beliefs_are_read_once(toy, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(recall, "LONG", 0.0)

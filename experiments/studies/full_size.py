@@ -9,7 +9,7 @@ editors of `PARTS` in their order. What `keyed` read is kept in <run>/mind.npz, 
 Edits go into the run of experiments.table4 with the same options, which makes tables of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,13 +22,21 @@ from corpus.text.tokenizer import BOS, PAD
 from experiments import stages
 from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
+from experiments.record import BY_EDITOR, figures_by_editor
 from experiments.settings import StagedSettings
 from experiments.studies import table4
 from experiments.studies.pretrain import name_run, scale_preset
 from testbed.console import say
+from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase import Hase
+from testbed.evaluations.hase.metrics import FOLLOWS
+from testbed.evaluations.hase.tables import SUBSETS
 from testbed.presets import EDIT
 from testbed.run.runs import Run
+from testbed.run.world import read_world
+from testbed.scores.statistics import estimate_metric
+from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell, Table
 from testbed.settings import CaseConfig
 
 KEPT = 8
@@ -134,10 +142,30 @@ def save_mind(run: Run) -> None:
 
 
 def record_study(options: Settings) -> Path:
-    """The tables of experiments.table4 from these edits."""
+    """What follows by support and by requested relation, and all figures by editor."""
     editors = stages.score_runs([options.run], "hase")
-    pages = {"full-size.md": stages.show_tables([table4.support_table(editors)])}
-    return options.record(options.run, table4.read_report(options.run) | pages)
+    relations = read_world(options.run)[0].relations
+    tables = [table4.support_table(editors), relation_table(editors, relations)]
+    return options.record(
+        options.run,
+        table4.read_report(options.run) | {"full-size.md": stages.show_tables(tables)},
+        BY_EDITOR,
+        found=figures_by_editor(editors, SUBSETS),
+    )
+
+
+def relation_table(editors: Sequence[ScoredEditor], relations: Sequence[str]) -> Table:
+    """What follows of what should, by the relation of the request, if anything should."""
+    rows: list[list[Cell]] = []
+    due = editors[0].values[editors[0].name][FOLLOWS].denominator
+    of_case = editors[0].edits.results.cases["relation"]
+    columns = np.unique(of_case[due > 0])
+    for editor in editors:
+        results, metric = editor.edits.results, editor.values[editor.name][FOLLOWS]
+        among = [results.cases["relation"] == relation for relation in columns]
+        rows.append([editor.name, *(estimate_metric(metric, cluster_levels(results), one) for one in among)])
+    header = ["editor", *(f"{relations[r]} ({due[of_case == r].sum():.0f})" for r in columns)]
+    return Table("relations", f"{FOLLOWS}, by requested relation", header, rows)
 
 
 if __name__ == "__main__":

@@ -144,9 +144,10 @@ def support_table(editors: Sequence[ScoredEditor]) -> Table:
         results = editor.edits.results
         support, metric = results.cases["support_new"], editor.values[editor.name][FOLLOWS]
         among = [(support >= low) & (support < high) for low, high in bins]
+        among.append(np.ones(len(support), bool))
         rows.append([editor.name, *(estimate_metric(metric, cluster_levels(results), one) for one in among)])
     ends = [f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}" for low, high in pairwise(SUPPORTS)]
-    header = ["editor", *ends, f"{SUPPORTS[-1]:,} and more"]
+    header = ["editor", *ends, f"{SUPPORTS[-1]:,} and more", "all"]
     return Table("support", f"{FOLLOWS}, by support of the new object", header, rows)
 
 

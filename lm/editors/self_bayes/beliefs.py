@@ -20,7 +20,7 @@ from lm.decoding import generate
 from lm.editors.asking import relations_of, side_by_side
 from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
-from lm.editors.self_bayes.subjects import ROWS_AT_ONCE, Name, find_subjects
+from lm.editors.self_bayes.subjects import ROWS_AT_ONCE, Name, find_subjects, longer_relations
 from lm.language_model import LanguageModel
 from lm.name_search import NameTree, name_probabilities, name_tree, want_names
 from lm.progress import tell_progress
@@ -68,6 +68,10 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     is_mentioned = relation_probability >= MENTIONED * relation_probability.max(axis=1, keepdims=True)
     said = sample_objects(model, relations, words, config)
     relation_names = name_objects(model, prompts, is_mentioned, said, config.seed) if len(subjects) else []
+    relation_names = [
+        [name for name in names if not any(name[: len(rest)] == rest for rest in rests)]
+        for names, rests in zip(relation_names, name_rests(relations), strict=len(subjects) > 0)
+    ]
     object_names = sorted(set().union(*relation_names))
     if not object_names:
         raise InputError("the model states no fact twice, so there are no beliefs to read; train it longer")
@@ -95,12 +99,23 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     return Beliefs(subjects, table, top, p, relation_probability.T * p[:, :, 0])
 
 
+def name_rests(relations: list[Name]) -> list[list[Name]]:
+    """By relation what is behind its own name in those that begin with it: of these the model speaks then.
+
+    >>> name_rests([("country",), ("country", "of", "citizenship"), ("sport",)])
+    [[('of', 'citizenship')], [], []]
+    """
+    longer = longer_relations(relations)
+    return [[relations[i][len(own) :] for i in of_one] for own, of_one in zip(relations, longer, strict=True)]
+
+
 def sample_objects(
     model: LanguageModel, relations: list[Name], words: set[int], config: BeliefConfig
 ) -> list[Counter[Name]]:
     """What a model says of each relation, and how often, when it begins documents as it likes."""
     start = np.full((config.samples, 1), BOS, np.int32)
     named: list[Counter[Name]] = [Counter() for _ in relations]
+    longer = longer_relations(relations)
     sentences = Counter(
         _name_each(model, start, config.longest, jax.random.fold_in(jax.random.key(config.seed), 0))
     )
@@ -113,8 +128,9 @@ def sample_objects(
             for at in range(1, len(sentence) - len(name))
             if sentence[at : at + len(name)] == name
         ]
-        if len(mentions) == 1:
-            at, r = mentions[0]
+        longest = [(at, r) for at, r in mentions if not any((at, i) in mentions for i in longer[r])]
+        if len(longest) == 1:
+            at, r = longest[0]
             named[r][sentence[at + len(relations[r]) :]] += times
     return named
 

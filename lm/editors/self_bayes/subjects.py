@@ -2,7 +2,7 @@
 
 What a document may begin with is read token by token, and what is probable enough goes on: a search in the
 tree of all beginnings. A beginning is a name as far as the name of a relation follows it, and what follows it
-as a relation is no part of a name.
+as a relation is no part of a name. Where one relation's name begins another's, the longer one is meant.
 """
 
 from functools import partial
@@ -36,7 +36,7 @@ class SubjectsFound(NamedTuple):
 
     Attributes:
         prompts: int32[S, N], "<s> s", padded on the left.
-        relation_probability: float32[S, R], p(r | s), whatever follows.
+        relation_probability: float32[S, R], p(r | s), whatever follows but the rest of a longer relation.
     """
 
     prompts: np.ndarray
@@ -49,7 +49,7 @@ class Beginnings(NamedTuple):
     Attributes:
         tokens: int32[n, longest], padded on the left.
         p: float32[n], probability that a document begins so.
-        relation_probability: float32[n, R], that each relation's name follows.
+        relation_probability: float32[n, R], that each relation's name follows, and no longer one.
     """
 
     tokens: np.ndarray
@@ -89,6 +89,18 @@ def find_subjects(
     return SubjectsFound(prompts, found.relation_probability[chosen][order])
 
 
+def longer_relations(relations: list[Name]) -> list[list[int]]:
+    """By relation those whose names begin with its own.
+
+    >>> longer_relations([("country",), ("country", "of", "citizenship"), ("sport",)])
+    [[1], [], []]
+    """
+    return [
+        [i for i, name in enumerate(relations) if name != own and name[: len(own)] == own]
+        for own in relations
+    ]
+
+
 def usual_probability(said: np.ndarray) -> float:
     """The probability of the name that half of what is said is about, by float[n] of each name; 0 of none."""
     order = np.argsort(said)
@@ -105,6 +117,9 @@ def search_beginnings(
         least: probability of a beginning, greater than 0.
     """
     tree = name_tree(relations)
+    longer = longer_relations(relations)
+    # The longest names first, so that each loses what its own longer ones have left.
+    by_length = sorted(range(len(relations)), key=lambda r: -len(relations[r]))
     no_name = np.array([*words, PAD, BOS, EOS, SEP])
     first = [name[0] for name in relations]
     tokens, p = np.full((1, longest), PAD, np.int32), np.ones(1)
@@ -114,15 +129,17 @@ def search_beginnings(
         for at in range(0, len(p), ROWS_AT_ONCE):
             piece, own = tokens[at : at + ROWS_AT_ONCE], p[at : at + ROWS_AT_ONCE]
             follows, of_relations = _read_beginnings(model, _open_rows(piece, length), tree, len(relations))
-            follows, of_relations = np.array(follows)[: len(piece)], np.asarray(of_relations)[: len(piece)]
+            follows, of_relations = (np.array(x)[: len(piece)] for x in (follows, of_relations))
+            for r in by_length:
+                of_relations[:, r] -= np.minimum(of_relations[:, longer[r]].sum(axis=1), of_relations[:, r])
             relation_p.append(of_relations)
             follows[:, no_name] = 0
             for opening, of_one in zip(first, of_relations.T, strict=True):
                 follows[:, opening] -= of_one
             follows *= own[:, None]
             row, token = np.nonzero(follows >= least)
-            longer = np.concatenate([piece[row, 1:], token[:, None].astype(np.int32)], axis=1)
-            children.append((longer, follows[row, token]))
+            grown = np.concatenate([piece[row, 1:], token[:, None].astype(np.int32)], axis=1)
+            children.append((grown, follows[row, token]))
         levels.append(Beginnings(tokens, p, np.concatenate(relation_p)))
         tokens, p = (np.concatenate(parts) for parts in zip(*children, strict=True))
         likeliest = np.argsort(-p, kind="stable")[:MOST_BEGINNINGS]
