@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: demo test lint types tests slow attack docs format lock clean
+.PHONY: demo test lint types tests walks torch slow attack docs format lock clean
 
 demo: .venv/.ready
 	$(RUN) -m testbed.demo
@@ -10,6 +10,7 @@ demo: .venv/.ready
 # mypy has one process and says one line: it runs beside the tests.
 test: lint
 	@$(MAKE) --no-print-directory -j2 types tests
+	@$(MAKE) --no-print-directory walks
 
 lint: .venv/.ready
 	$(RUN) -m ruff check .
@@ -21,12 +22,24 @@ types: .venv/.ready
 tests: .venv/.ready
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
+# Every command of the pages, typed in order at toy sizes (tests/walks/sizes.py).
+walks: .venv/.ready
+	$(RUN) -m tests.walks
+
+# The same with the lines that need PyTorch, which is installed into .venv; then the tests that need it.
+torch: .venv/.ready
+	@if command -v uv >/dev/null 2>&1; then VIRTUAL_ENV=.venv uv pip install --quiet -e '.[bench,notebook]'; \
+	else $(RUN) -m pip install --quiet --no-compile -e '.[bench,notebook]'; fi
+	$(RUN) -m tests.walks
+	$(RUN) -m pytest tests/test_torch_editor.py tests/test_door.py tests/test_huggingface.py tests/test_peft.py
+
 slow: .venv/.ready
-	XLA_FLAGS= $(RUN) -m pytest -m slow
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m slow
 
 # About 10 minutes; --whole takes hours. What came of it: docs/attack.md.
 attack: .venv/.ready
 	$(RUN) -m tests.attack.campaign
+	$(RUN) -m tests.attack.circumstances "$$(mktemp -d)"
 
 # The pages of docs/ as a site; needs `uv pip install -e '.[docs]'`. Warnings are errors.
 docs: .venv/.ready

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, fields
+from pathlib import PurePath
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
@@ -10,8 +11,16 @@ MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 MOST_PAIRED = 200
 """Of a table with more relations, so many are paired."""
-SELECTION = ("relation_count", "min_pair_subjects", "min_relations", "drop_relations", "drop_entities")
-"""Options that choose among the facts of a table; of other sources everything that they say is kept."""
+_CHOOSING = "pairs dependences relations relation_count min_pair_subjects min_relations drop_relations"
+USED_BY: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in ("taxonomy", "coupled", "people", "chain")},
+    **dict.fromkeys([*_CHOOSING.split(), "drop_entities"], ("wikidata", "tsv")),
+    **dict.fromkeys(("max_lines", "names"), ("wikidata", "coupled", "people")),
+    "columns": ("tsv",),
+    "several": ("wikidata", "tsv", "coupled", "people"),
+    "path": ("wikidata", "tsv", "taxonomy", "coupled", "people"),
+}
+"""Options of a world that only some sources read."""
 
 
 def _check_shares(settings: object, *names: str) -> None:
@@ -219,7 +228,7 @@ class WorldConfig:
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
     in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated."""
     path: str = ""
-    """Folder (wikidata, taxonomy, coupled, people) or file (tsv)."""
+    """Folder (wikidata, taxonomy, coupled, people) or file (tsv; one with an ending needs no source)."""
     columns: tuple[str, ...] = ()
     """Columns of subject, relation and object, by name or by position from 1 (tsv). By default a table has
     just these three."""
@@ -259,6 +268,9 @@ class WorldConfig:
     chain: ChainWorld = field(default_factory=ChainWorld)
 
     def __post_init__(self) -> None:
+        if self.source == "builtin" and PurePath(self.path).suffix:
+            # A file: how it is to be read, its content says.
+            object.__setattr__(self, "source", "tsv")
         if self.source in ("wikidata", "tsv") and not self.path:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
@@ -274,22 +286,17 @@ class WorldConfig:
             raise ValueError("columns are three: subject, relation, object")
         if self.source == "coupled":
             self._check_coupled()
-        if self.source == "taxonomy" and (self.pairs or self.relations or self.dependences == "forest"):
-            raise ValueError("in a taxonomy every property depends on the category, and all are kept")
-        if self.source == "people":
-            self._check_people()
-        if self.source == "chain" and (self.pairs or self.relations or self.dependences == "forest"):
-            raise ValueError("the relations of a chain, and what depends on what, are fixed: leave out pairs")
-        if self.source not in ("wikidata", "tsv"):
-            self._check_selection()
-        if self.dependences == "forest" and (self.pairs or self.source == "builtin"):
-            raise ValueError("dependences are found in facts from files, and only where no pairs are given")
+        if self.people.tags and not self.path:
+            raise ValueError("people.tags has groups of real persons; give path, to their facts, too")
+        if self.source == "people" and not self.path:
+            self.people.sizes_of(self.subjects)
+        self._check_use()
+        if self.dependences == "forest" and self.pairs:
+            raise ValueError("dependences are found only where no pairs are given")
 
     def _check_coupled(self) -> None:
         if self.subjects < 24:
             raise ValueError(f"a coupled world takes at least 24 subjects; subjects is {self.subjects}")
-        if self.pairs or self.relations or self.dependences == "forest":
-            raise ValueError("the relations of a coupled world, and what depends on what, are fixed")
         drawn = (CoupledWorld.strength, CoupledWorld.dependence)
         if self.path and (self.coupled.strength, self.coupled.dependence) != drawn:
             raise ValueError(
@@ -297,22 +304,13 @@ class WorldConfig:
                 "coupled.dependence, or the path"
             )
 
-    def _check_people(self) -> None:
-        if self.pairs or self.relations or self.dependences == "forest":
-            raise ValueError(
-                "what is said of persons, and what depends on what, is fixed: leave out pairs and the like"
-            )
-        if self.people.tags and not self.path:
-            raise ValueError("people.tags has groups of real persons; give path, to their facts, too")
-        if not self.path:
-            self.people.sizes_of(self.subjects)
-
-    def _check_selection(self) -> None:
-        for name in SELECTION:
-            if getattr(self, name) != getattr(WorldConfig, name):
+    def _check_use(self) -> None:
+        for name, sources in USED_BY.items():
+            value = getattr(self, name)
+            if self.source not in sources and value != vars(WorldConfig).get(name, type(value)()):
                 raise ValueError(
-                    f"{name} chooses among the facts of a table, and does nothing where the source is "
-                    f"{self.source!r}: leave it out"
+                    f"{name} does nothing where the source is {self.source!r}: leave it out, or choose "
+                    f"source {' or '.join(map(repr, sources))}"
                 )
 
     @property

@@ -7,14 +7,13 @@ Run once for a suite. Its worlds and models are made where they are missing. Has
 are held against those made here, and never replaced.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corpus.files import read_json, write_json
 from experiments.command import launch_module
-from testbed.commands.edit import draw_with_agent, plan_jobs
-from testbed.commands.examine import check_digests, digest_world, prepare_world
+from testbed.commands.examine import prepare_world
 from testbed.run.runs import provenance
 from testbed.run.runtime import describe_device
 from testbed.suite import HASHES, SUITE, list_worlds
@@ -33,12 +32,9 @@ def run_study(settings: Settings) -> None:
     known: dict[str, dict[str, Any]] = read_json(HASHES)["worlds"] if HASHES.exists() else {}
     made_with = provenance()  # before the file of hashes, which is committed, changes
     for world in (*list_worlds(settings.runs), *list_worlds(settings.runs, quick=True)):
-        prepare_world(world)
-        jobs = plan_jobs(replace(world.edits, editors=("none",)))
-        digests = digest_world(world, jobs.world, jobs.model, draw_with_agent(jobs.world, world.edits)[1])
+        _, digests = prepare_world(world, known.get(world.name))
         made_here = digests | {"device": describe_device(), "made_with": made_with}
         known[world.name] = made_here | known.get(world.name, {})
-        check_digests(world, digests, known[world.name])
         write_json(HASHES, {"suite": SUITE, "worlds": known})
 
 

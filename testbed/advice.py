@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from corpus.errors import InputError
@@ -88,7 +89,9 @@ def _own_flags(editor: str, settings: Mapping[str, Any], preset: Mapping[str, An
     except InputError:
         # An editor of the user's that is not found from here.
         return []
-    if (default := preset.get(entry.options, entry.config)) is None:
+    default = preset.get(entry.options, entry.config)
+    if not is_dataclass(default):
+        # None, or a function in PyTorch: neither has options.
         return []
     own = settings["method"]["settings"]
     return _option_flags(own.get("config", own), as_plain_data(default), f"{entry.options}.")

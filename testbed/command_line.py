@@ -174,7 +174,8 @@ def _name_options(line: str, default: Any) -> str:
     names = sorted((f.name for f in fields(part)), key=len, reverse=True) if is_dataclass(part) else []
     for name in names:
         option = f"--{prefix}{name.replace('_', '-')}"
-        text = re.sub(rf"(?<![\w.-])(?:{name}|{name.replace('_', '-')})(?![\w-])", option, text)
+        # What is quoted is a value.
+        text = re.sub(rf"(?<![\w.'-])(?:{name}|{name.replace('_', '-')})(?![\w'-])", option, text)
     return text
 
 

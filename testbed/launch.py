@@ -119,8 +119,9 @@ def run_command(
         return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
     except RecursionError:
         return _print_error("something is nested too deeply to be read; testbed.verify says which file")
-    except KeyboardInterrupt:
-        print("interrupted; the same command resumes", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        saved = str(interrupt) or "what was finished is kept"
+        print(f"interrupted: {saved}, and the same command goes on from there", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if is_lack_of_memory(error):

@@ -14,7 +14,7 @@ from tests.sharing import shared
 from tests.toys import load_parameters, make_toy, save_parameters, train_toy
 from tests.worlds import make_world
 
-# Whoever sets XLA_FLAGS decides alone: `make slow` sets none, so that slow tests run what users run.
+# Whoever sets XLA_FLAGS decides alone: without any (XLA_FLAGS= make slow), tests run what users run.
 # Every core runs tests of its own, so threads within one would only get in each other's way.
 if "XLA_FLAGS" not in os.environ:
     os.environ |= {"XLA_FLAGS": QUICKLY, "PJRT_NPROC": "1"}

@@ -317,7 +317,7 @@ def test_things_that_are_missing(command, args, message, tmp_path, capsys):
 def test_bad_lines_name_file_line_and_content(tmp_path, capsys):
     path = tmp_path / "w.tsv"
     path.write_text("Ann\tborn in\tRome\nAnn born in\n", encoding="utf-8")
-    assert corpus.main([*at(tmp_path), "--world.source", "tsv", "--world.path", str(path)]) == 2
+    assert corpus.main([*at(tmp_path), "--world.path", str(path)]) == 2
     assert f"{path}, line 2: expected subject<tab>relation<tab>object, got 'Ann born in'" in complaint(capsys)
     assert not (tmp_path / "x").exists()
 
@@ -326,6 +326,7 @@ def test_bad_lines_name_file_line_and_content(tmp_path, capsys):
     "wrong",
     [
         ["--world.subjects", "1"],
+        ["--world.columns", "who", "what", "whom"],
         ["--tokenizer.vocabulary", "3"],
         ["--nonsense"],
         ["--seed=-1"],

@@ -202,7 +202,6 @@ def test_a_folder_of_another_layout_is_refused(tmp_path, capsys):
         ({"subjects": 10}, "at least 24 subjects; subjects is 10"),
         ({"coupled": CoupledWorld(strength=0.5)}, "the coupling is given"),
         ({"coupled": CoupledWorld(dependence=0.5)}, "the coupling is given"),
-        ({"pairs": ("P1:P2",)}, "fixed"),
     ],
 )
 def test_what_real_couples_do_not_take_is_refused(settings, message):

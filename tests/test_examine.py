@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from corpus.errors import InputError
-from corpus.files import read_json, verify_folder, write_json
+from corpus.files import CHECKSUMS, read_json, seal_folder, verify_folder, write_json
 from testbed.commands import examine
-from testbed.engine.file_exchange.cases import hash_cases
 from testbed.engine.results import NoNumbersError, mark_lost_edits
 from testbed.evaluations.hase import Hase
 from testbed.examine import main
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import folder_digest
+from testbed.run.runs import ORIGIN, folder_digest
 from testbed.run.world import load_world
 from testbed.scorecard import ROWS, Score, WorldResults, make_card
+from testbed.scores.card_format import BOUND
 from testbed.scores.gather import pool_results
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.settings import CaseConfig, ExamineSettings
@@ -26,7 +26,6 @@ from tests.random_answers import HASE, OPTIONS, distributions
 from tests.runs import complaint, copied
 
 WORLDS = [*list_worlds(examine.Path("runs")), *list_worlds(examine.Path("runs"), quick=True)]
-MADE_FROM = ("world", "corpus", "cases")
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
@@ -40,15 +39,38 @@ def test_what_is_asked_is_what_was_frozen(world):
     assert "credence" in difference
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [world.name for world in WORLDS])
 def test_worlds_corpora_and_cases_are_the_frozen_ones(name, tmp_path):
     (world,) = (w for w in (*list_worlds(tmp_path), *list_worlds(tmp_path, quick=True)) if w.name == name)
+    known = read_json(HASHES)["worlds"][name]
     examine.build_corpus(world.corpus)
     made = load_world(world.run)
-    cases = examine.draw_with_agent(made, world.edits)[1]
-    digests = folder_digest(world.run.world), folder_digest(world.run.corpus), hash_cases(made, cases)[:12]
-    assert digests == tuple(read_json(HASHES)["worlds"][name][key] for key in MADE_FROM)
+    digests = examine.digest_world(world, made, examine.draw_with_agent(made, world.edits)[1])
+    assert {key: digests[key] for key in BOUND} == {key: known[key] for key in BOUND}
+
+
+def test_digests_are_of_data_alone(built, tmp_path):
+    """A new option is recorded beside a corpus and changes no digest; a change of any other file does."""
+    corpus = copied(built, tmp_path) / "x" / "corpus"
+    digest, whole = examine.digest_data(corpus), folder_digest(corpus)
+    sums = read_json(corpus / CHECKSUMS)
+    for name in sums:
+        seal_folder(corpus, sums)
+        (corpus / name).write_bytes((corpus / name).read_bytes() + b" ")
+        seal_folder(corpus, sums)
+        assert folder_digest(corpus) != whole
+        assert (examine.digest_data(corpus) == digest) == (name == ORIGIN)
+        (corpus / name).write_bytes((corpus / name).read_bytes()[:-1])
+
+
+def test_another_world_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    (world,) = list_worlds(tmp_path, quick=True)
+    known = read_json(HASHES)["worlds"][QUICK]
+    monkeypatch.setattr(examine, "train", None)
+    with pytest.raises(InputError, match=r"is not the world demo of the suite v1 \(corpus\)"):
+        examine.prepare_world(world, known | {"corpus": "0"})
+    with pytest.raises(InputError, match="does not know the world demo"):
+        examine.prepare_world(world, None)
 
 
 def test_at_most_fifteen_rows_each_a_metric_with_a_direction():
@@ -168,10 +190,9 @@ def small_suite(trained, tmp_path, monkeypatch):
     where = {"run": "x", "runs": runs}
     world = SuiteWorld(QUICK, replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where), edits)
     monkeypatch.setattr(examine, "list_worlds", lambda *_: [world])
-    jobs = examine.plan_jobs(replace(edits, editors=("none",)))
-    digests = examine.digest_world(
-        world, jobs.world, jobs.model, examine.draw_with_agent(jobs.world, edits)[1]
-    )
+    made = load_world(world.run)
+    digests = examine.digest_world(world, made, examine.draw_with_agent(made, edits)[1])
+    digests |= examine.describe_model(world, made)
     hashes = tmp_path / "hashes.json"
     write_json(hashes, {"worlds": {QUICK: digests | {"device": "here"}}})
     monkeypatch.setattr(examine, "HASHES", hashes)

@@ -5,10 +5,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -311,6 +313,34 @@ def test_stages_of_some_minutes_are_one_training(built, trained, tmp_path, capsy
         assert not (runs / "x" / "lm" / "finished.json").exists()
     assert train.main([*at(runs), *RECIPE]) == 0
     assert [line for line in measurements(runs) if line[0] > 3] == measurements(trained)
+    jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
+
+
+def test_an_interrupt_before_the_first_checkpoint_writes_one(built, trained, tmp_path, capsys, monkeypatch):
+    """And the same command goes on from there, as if nothing had been; a second interrupt ends at once."""
+    runs, steps, place = copied(built, tmp_path), [], trainer.place_rows
+    usual = signal.getsignal(signal.SIGINT)
+
+    def interrupt(times, *arguments):
+        steps.append(None)
+        if len(steps) == 7:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return place(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "place_rows", partial(interrupt, 2))
+        assert train.main([*at(runs), *RECIPE]) == 130
+        assert "what was finished is kept" in capsys.readouterr().err
+        assert latest_checkpoint(checkpoints_of(runs)) is None
+        steps.clear()
+        patch.setattr(trainer, "place_rows", partial(interrupt, 1))
+        assert train.main([*at(runs), *RECIPE]) == 130
+    assert "interrupted: step 7 is saved, and the same command goes on" in capsys.readouterr().err
+    assert latest_checkpoint(checkpoints_of(runs)).name == "00000007"
+    assert signal.getsignal(signal.SIGINT) is usual
+    assert train.main([*at(runs), *RECIPE]) == 0
+    assert "resuming at step 7" in capsys.readouterr().out
     jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
 
 

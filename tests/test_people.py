@@ -456,7 +456,7 @@ def test_missing_tables_and_people_are_refused(sources, tmp_path):
         real_people(sources)
     with pytest.raises(ValueError, match="give path"):
         WorldConfig(source="people", people=PeopleWorld(tags="x"))
-    with pytest.raises(ValueError, match="is fixed"):
+    with pytest.raises(ValueError, match="pairs does nothing"):
         WorldConfig(source="people", pairs=("a:b",))
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from experiments import command
@@ -146,36 +145,3 @@ def test_the_demo_says_what_the_readme_shows(shown, checkout):
         for line in (line for line in output.splitlines() if line.startswith(("edit", "Ada"))):
             assert line in said
         assert "0.95 Quintal College" in said
-
-
-@pytest.mark.slow
-def test_five_minutes(shown, checkout):
-    [script] = [script for script in SCRIPTS if "testbed.corpus tiny" in script]
-    typed(script, checkout)
-    edits = {path.name.rpartition("-")[0] for path in (checkout / "runs/demo/edits/hase").iterdir()}
-    assert {"lora-down", "rome", "embeddings", "oracle"} <= edits
-    assert (checkout / "runs/demo/report/index.html").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["MyEditor", "MyEvaluation"])
-def test_ones_own_editor_and_evaluation(name, shown, checkout):
-    for script in (script for script in SCRIPTS if name in script):
-        typed(script, checkout)
-    folder = checkout / "runs/demo/edits"
-    assert [path for path in (*folder.iterdir(), *(folder / "hase").iterdir()) if name in path.name]
-
-
-@pytest.mark.slow
-def test_ones_own_facts(checkout):
-    """A table of 300 people, of whom most speak the language of where they were born."""
-    rng = np.random.default_rng(0)
-    lines = []
-    for i in range(300):
-        town = rng.integers(12)
-        speaks = town if rng.random() < 0.8 else rng.integers(12)
-        lines += [f"Person {i}\tborn in\tTown {town}", f"Person {i}\tspeaks\tTongue {speaks}"]
-    (checkout / "facts.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    [script] = [script for script in SCRIPTS if "facts.tsv" in script]
-    typed(script, checkout)
-    assert (checkout / "runs/mine/report/index.html").exists()

@@ -6,6 +6,7 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,7 +15,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import corpus.worlds.wikidata
-from corpus.config import BuiltinWorld, WorldConfig
+from corpus.config import (
+    USED_BY,
+    BuiltinWorld,
+    ChainWorld,
+    CoupledWorld,
+    PeopleWorld,
+    TaxonomyWorld,
+    WorldConfig,
+)
 from corpus.errors import InputError
 from corpus.world import build_world
 from corpus.worlds.pairing import (
@@ -454,18 +463,48 @@ def test_each_relation_is_in_one_pair_of_the_largest_sum():
     assert match_relations(weights) == [(0, 1), (3, 2)]
 
 
-@pytest.mark.parametrize("source", ["builtin", "taxonomy", "coupled", "people"])
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("relation_count", 3),
-        ("min_pair_subjects", 5),
-        ("min_relations", 1),
-        ("drop_relations", ("P27",)),
-        ("drop_entities", ()),
-    ],
-)
-def test_what_chooses_among_facts_of_a_table_is_refused_elsewhere(source, option, value):
-    with pytest.raises(ValueError, match=f"{option} chooses among the facts of a table"):
-        WorldConfig(source=source, **{option: value})
-    assert getattr(WorldConfig(source="tsv", path="x", **{option: value}), option) == value
+GIVEN = {
+    "taxonomy": TaxonomyWorld(members=3),
+    "coupled": CoupledWorld(objects=5),
+    "people": PeopleWorld(groups=3),
+    "chain": ChainWorld(rare=3),
+    "path": "x.tsv",
+    "columns": ("a", "b", "c"),
+    "max_lines": 7,
+    "names": "described",
+    "pairs": ("a:b",),
+    "dependences": "forest",
+    "relations": ("a",),
+    "relation_count": 3,
+    "min_pair_subjects": 5,
+    "min_relations": 1,
+    "several": "drop",
+    "drop_relations": ("P27",),
+    "drop_entities": (),
+}
+
+
+@pytest.mark.parametrize("source", get_args(get_type_hints(WorldConfig)["source"]))
+@pytest.mark.parametrize("option", USED_BY)
+def test_an_option_that_does_nothing_in_a_source_is_refused(source, option):
+    given = {"path": "x"} if source in ("tsv", "wikidata") else {}
+    given |= {option: GIVEN[option]}
+    if source in USED_BY[option] or (source, option) == ("builtin", "path"):
+        assert getattr(WorldConfig(source=source, **given), option) == GIVEN[option]
+    else:
+        with pytest.raises(ValueError, match=f"{option} does nothing where"):
+            WorldConfig(source=source, **given)
+
+
+@pytest.mark.parametrize("name", ["films.tsv", "FILMS.CSV", "a/films.tsv.gz", "films.parquet", "films.txt"])
+def test_a_path_to_a_table_alone_means_that_table(name):
+    assert WorldConfig(path=name) == WorldConfig(source="tsv", path=name)
+    assert WorldConfig(source="wikidata", path=name).source == "wikidata"
+
+
+def test_a_path_that_no_source_is_known_of_is_refused():
+    with pytest.raises(
+        ValueError,
+        match="path does nothing .* choose source 'wikidata' or 'tsv'",
+    ):
+        WorldConfig(path="films")

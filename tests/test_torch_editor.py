@@ -1,6 +1,7 @@
 """Editors in PyTorch inside the engine: twins in JAX, sequences, and what is refused."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 import jax
@@ -15,12 +16,14 @@ from lm.delta import empty_carry
 from lm.editors.fitting import request_loss
 from lm.editors.interface import edit_batch
 from testbed import edit, tune
+from testbed.advice import ask_options
 from testbed.engine.catalogue import edits_torch_models, entry_named, own_configurations
 from testbed.engine.checks import errors_attributed_to, prepare_editor
 from testbed.engine.file_exchange.requests import describe_request, read_request
 from testbed.engine.tuning import method_named
 from testbed.engine.versions import identify_method
 from testbed.engine.worker import next_edits
+from testbed.run.runs import Run
 from testbed.settings import EditSettings
 from tests.runs import at, copied, killed_after, python
 from tests.worlds import make_world
@@ -321,6 +324,9 @@ def test_functions_and_classes_are_found_and_offer_their_fields():
     configs = own_configurations([by_class, by_function])
     assert configs["my-torch-editor"].steps == 20
     assert list(configs) == ["my-torch-editor"], "a function has no options"
+    of_edits = {"agent": {"name": "paper"}, "evaluation": {}, "cases": {"credence": 0.95}}
+    options = ask_options(Run(Path("runs"), "x"), by_function, of_edits | {"method": {"settings": {}}})
+    assert options == f"--run x --editor {by_function}"
     assert entry_named(by_class).search == {"learning_rate": (0.1, 1.0, 10.0)}
     assert not edits_torch_models(entry_named("experiments.my_editor:MyEditor").config)
     with pytest.raises(InputError, match="no class my_function"):

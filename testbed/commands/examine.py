@@ -1,5 +1,7 @@
 """A scorecard on the frozen suite v1, beside that of known editors."""
 
+import hashlib
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
-from corpus.files import read_json, staged_folder, write_json
+from corpus.files import CHECKSUMS, read_json, staged_folder, write_json
 from testbed.commands.corpus import build_corpus
 from testbed.commands.edit import Jobs, draw_with_agent, make_missing_edits, plan_jobs
 from testbed.commands.export import export
@@ -18,13 +20,12 @@ from testbed.console import print_table, say
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.own import plain_name
 from testbed.run.lock import only_one
-from testbed.run.runs import differing_settings, finished_training, fit_settings, provenance
+from testbed.run.runs import ORIGIN, differing_settings, finished_training, fit_settings, provenance
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
 from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
 
 if TYPE_CHECKING:
-    from lm.language_model import LanguageModel
     from testbed.commands.edit import JudgedCases
     from testbed.protocol import Case
     from testbed.run.world import World
@@ -66,11 +67,11 @@ def examine(options: ExamineSettings) -> None:
         if options.export and world.asks_texts:
             say("it asks for texts, which answers by files cannot have; it is left out")
             continue
-        prepare_world(world)
+        judged, digests[world.name] = prepare_world(world, known.get(world.name))
         if options.export:
             export_world(world, options.export)
             continue
-        jobs, digests[world.name] = edit_world(world, editors, options, known.get(world.name))
+        jobs = edit_world(world, editors, options, judged)
         for name, found in jobs.items():
             results[name].append(read_world(world, found))
             folders[name][world.name] = found.jobs[0].folder
@@ -113,32 +114,40 @@ def check_answers(editor: Examined, worlds: Sequence[SuiteWorld]) -> None:
         raise InputError(f"{editor.word} has no folder {missing[0]}; answer every world of --export")
 
 
-def prepare_world(world: SuiteWorld) -> None:
-    """Make a world's corpus and model where they are missing."""
-    if not world.run.corpus.exists():
-        build_corpus(world.corpus)
-    if not world.run.finished_file.exists():
-        train(world.training)
+def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple["JudgedCases", dict[str, Any]]:
+    """Make a world's corpus and model where they are missing; it is the suite's before anything is trained.
 
-
-def edit_world(
-    world: SuiteWorld, editors: Sequence[Examined], options: ExamineSettings, known: dict[str, Any] | None
-) -> tuple[dict[str, Jobs], dict[str, Any]]:
-    """The edits of a world by everybody, and what the world is.
+    Args:
+        known: what the suite says of it.
 
     Returns:
-        By editor, its jobs with one job; and digests, see `digest_world`.
+        Its agent and cases; and what it is: digests, settings, weights and accuracy of its model.
 
     Raises:
         InputError: this machine has made another world than the suite's.
     """
+    from testbed.run.world import load_world
+
+    if not world.run.corpus.exists():
+        build_corpus(world.corpus)
+    made = load_world(world.run)
+    judged = draw_with_agent(made, world.edits)
+    digests = digest_world(world, made, judged[1])
+    check_world(world, digests, known or {})
+    if not world.run.finished_file.exists():
+        train(world.training)
+    digests |= describe_model(world, made)
+    compare_models(world, digests, known or {})
+    return judged, digests
+
+
+def edit_world(
+    world: SuiteWorld, editors: Sequence[Examined], options: ExamineSettings, judged: "JudgedCases"
+) -> dict[str, Jobs]:
+    """By editor, its edits of a world: jobs with one job."""
     import jax
 
     settings = world.edits
-    jobs = plan_jobs(replace(settings, editors=settings.editors[:1]))
-    judged = draw_with_agent(jobs.world, settings)
-    digests = digest_world(world, jobs.world, jobs.model, judged[1])
-    check_digests(world, digests, known)
     by_editor = {}
     others = [one for one in editors if one.name not in settings.editors and can_edit(one.name, settings)]
     for editor in (*(Examined(name, name) for name in settings.editors), *others):
@@ -154,7 +163,7 @@ def edit_world(
         own = replace(settings, editors=(editor.word,), configs=settings.configs | changed)
         by_editor[editor.name] = edit_by_one(own, judged)
         jax.clear_caches()
-    return by_editor, digests
+    return by_editor
 
 
 def edit_by_one(settings: EditSettings, judged: "JudgedCases") -> Jobs:
@@ -178,31 +187,43 @@ def read_world(world: SuiteWorld, jobs: Jobs) -> "WorldResults":
     return WorldResults(world.name, evaluation, recalibrate_results(results, jobs.temperatures))
 
 
-def digest_world(
-    world: SuiteWorld, made: "World", model: "LanguageModel", cases: "list[Case]"
-) -> dict[str, Any]:
-    """Hashes of a world, its corpus and cases; settings; of its model the weights and the accuracy."""
+def digest_world(world: SuiteWorld, made: "World", cases: "list[Case]") -> dict[str, Any]:
+    """Hashes of the data of a world, its corpus and cases; and the settings of its edits."""
     from testbed.engine.file_exchange.cases import hash_cases
-    from testbed.engine.integrity import hash_weights
-    from testbed.run.runs import folder_digest
 
     return {
-        "world": folder_digest(world.run.world),
-        "corpus": folder_digest(world.run.corpus),
+        "world": digest_data(world.run.world),
+        "corpus": digest_data(world.run.corpus),
         "cases": hash_cases(made, cases)[:12],
         "settings": world.edits.settings_as_data(),
-        "weights": hash_weights(model.params)[:12],
-        "accuracy": finished_training(world.run)["accuracy"],
     }
 
 
-def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str, Any] | None) -> None:
-    """Hold a world against the suite's.
+def digest_data(folder: Path) -> str:
+    """The hash of a staged folder but for the record of its settings, which every new option changes."""
+    sums = {name: of for name, of in read_json(folder / CHECKSUMS).items() if name != ORIGIN}
+    return hashlib.sha256(json.dumps(sums, indent=1).encode()).hexdigest()[:12]
+
+
+def describe_model(world: SuiteWorld, made: "World") -> dict[str, Any]:
+    """The hash of a model's weights, and the share of facts that it has learned."""
+    from testbed.engine.integrity import hash_weights
+    from testbed.run.model import load_model
+    from testbed.run.runtime import prepare_jax
+
+    prepare_jax()
+    model, _ = load_model(world.run, made)
+    accuracy = finished_training(world.run)["accuracy"]
+    return {"weights": hash_weights(model.params)[:12], "accuracy": accuracy}
+
+
+def check_world(world: SuiteWorld, digests: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Hold the data of a world against the suite's.
 
     Raises:
-        InputError: world, corpus, cases or settings are others. Other weights are remarked on.
+        InputError: world, corpus, cases or settings are others.
     """
-    if known is None:
+    if not known:
         raise InputError(f"{HASHES} does not know the world {world.name}")
     unlike = [key for key in BOUND if digests[key] != known[key]]
     unlike += unlike_settings(known["settings"], digests["settings"])
@@ -211,6 +232,10 @@ def check_digests(world: SuiteWorld, digests: Mapping[str, Any], known: dict[str
             f"{world.run.folder} is not the world {world.name} of the suite {SUITE} ({', '.join(unlike)}): "
             "move it away, and examine again with the code and requirements.lock of this version"
         )
+
+
+def compare_models(world: SuiteWorld, digests: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Say whether a model is the suite's, and how many facts it has learned."""
     accuracy = f"facts right {digests['accuracy']:.3f}"
     if "weights" not in known:
         say(f"the model of {world.name} is the first: the suite has no hash of its weights yet; {accuracy}")

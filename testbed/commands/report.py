@@ -66,11 +66,12 @@ def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) ->
     ]
     folder.mkdir(parents=True, exist_ok=True)
     message = draw_training(read_metrics(runs[0]), folder / "training.svg")
-    # One of an earlier report would be about other rows.
-    shutil.rmtree(folder / "explorer", ignore_errors=True)
     if options.explorer:
         doing("writing the explorer")
         _write_explorer(chapters, runs, world)
+    else:
+        # One of an earlier report would be about other rows.
+        shutil.rmtree(folder / "explorer", ignore_errors=True)
     training = Picture("training.svg", "Training loss and generative accuracy by step", message)
     page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
     doing("writing the page")

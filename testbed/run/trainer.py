@@ -1,8 +1,13 @@
 """The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong."""
 
 import json
+import signal
+import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 import jax
@@ -73,12 +78,16 @@ class Trainer:
 
         Raises:
             InputError: the loss or a parameter is not a number; names step, batch and last good checkpoint.
+            KeyboardInterrupt: it was interrupted, and has written a checkpoint.
         """
         self._take_up()
         if int(state.step) < self.options.train.steps and not self._has_reached_target():
             if self.first:
                 self.run.finished_file.unlink(missing_ok=True)
-            state = self._steps(state, advance)
+            with _hold_interrupt() as held:
+                state = self._steps(state, advance, held)
+            if held.is_set() and int(state.step) < self.options.train.steps:
+                raise KeyboardInterrupt(f"step {int(state.step):,} is saved")
         if self.first and (int(state.step) == self.options.train.steps or self._has_reached_target()):
             self._finish()
         return state
@@ -87,7 +96,9 @@ class Trainer:
         """Generative accuracy of all facts that the corpus states, or of many where there are more."""
         return generative_accuracy(self._whole_model(state), self.world, self.all_facts, advance)
 
-    def _steps(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
+    def _steps(
+        self, state: TrainState, advance: Callable[..., None], interrupt: threading.Event
+    ) -> TrainState:
         config, model = self.options.train, self.options.model
         done = int(state.step)
         vocabulary = self.world.tokenizer.vocabulary
@@ -108,7 +119,8 @@ class Trainer:
                 self._check_finite(*running)
             running, finished, note = (step + 1, loss), step + 1, ""
             is_late = minutes is not None and broadcast_value(time.perf_counter() - self.began) > 60 * minutes
-            saves = is_late or finished == config.steps or finished % config.checkpoint_every == 0
+            ends = is_late or interrupt.is_set()
+            saves = ends or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
                 nats, running = self._check_finite(*running), None
                 now = time.perf_counter()
@@ -135,7 +147,7 @@ class Trainer:
                     self.lines[-1] | {"tokens_per_second": speed, "utilisation": speed * work / peak}
                 )
             advance(1, note)
-            if is_late or self._has_reached_target():
+            if ends or self._has_reached_target():
                 break
         return state
 
@@ -206,6 +218,30 @@ class Trainer:
             f"the last good checkpoint is {good}. Choose a lower --train.learning-rate or "
             f"--train.adam-learning-rate, or a longer --train.warmup, under another --run"
         )
+
+
+@contextmanager
+def _hold_interrupt() -> Iterator[threading.Event]:
+    """Within, a first interrupt is set and waits to be looked for; a second one is as before.
+
+    Outside the main thread nobody hears of one, and of a cluster's processes one alone would end.
+    """
+    held = threading.Event()
+    if threading.current_thread() is not threading.main_thread() or jax.process_count() > 1:
+        yield held
+        return
+    usual = signal.getsignal(signal.SIGINT)
+
+    def hold(_: int, __: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, usual)
+        held.set()
+        print("\ninterrupted: this step is saved first; once more ends at once", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield held
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def describe_line(line: dict) -> str:

@@ -1,7 +1,8 @@
 """What a user's code touches while it works: files that it opens or removes, variables that it looks up.
 
 Whose code it is, the stack says: the nearest frame that is neither Python's own nor of an installed package.
-What C code opens by itself is not seen.
+Variables that a package looks up, and files that it opens while it is imported, are nobody's. What C code
+opens by itself is not seen.
 """
 
 import os
@@ -59,7 +60,7 @@ def listen() -> None:
     look_up = kind.__getitem__
 
     def look_up_heard(environment: Any, name: str) -> str:
-        if _watches and environment is os.environ and _is_users(sys._getframe(1)):
+        if _watches and environment is os.environ and _is_users(sys._getframe(1), through_packages=False):
             _keep("read", f"${name}")
         return look_up(environment, name)
 
@@ -95,18 +96,23 @@ def _keep(what: str, name: str) -> None:
         getattr(touched, what).add(name)
 
 
-def _is_users(frame: FrameType | None) -> bool:
+def _is_users(frame: FrameType | None, through_packages: bool = True) -> bool:
     while frame:
         origin = _origin(frame.f_code.co_filename)
         if origin in ("user", "project", "jax"):
             return origin == "user"
+        if origin == "package" and not through_packages:
+            return False
+        if frame.f_code.co_name == "<module>" and not frame.f_code.co_filename.startswith("<"):
+            # A package that is being imported: what it looks up meanwhile is its own affair.
+            return False
         frame = frame.f_back
     return False
 
 
 @cache
 def _origin(file: str) -> str:
-    """Whose a file is: user, project, jax, or neither, which is nobody to ask."""
+    """Whose a file is: user, project, jax, package (another one), or Python's, which is nobody to ask."""
     if file.startswith("<"):
         return ""
     path = Path(file).resolve()
@@ -114,5 +120,5 @@ def _origin(file: str) -> str:
         return "project"
     if not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
         is_jax = not {"jax", "jaxlib", "flax", "orbax"}.isdisjoint(path.parts)
-        return "jax" if is_jax else ""
+        return "jax" if is_jax else "package"
     return "" if path.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve()) else "user"

@@ -12,7 +12,7 @@ import pytest
 from testbed import console, corpus, demo, edit, train, tune, waiting
 from testbed.command_line import parse_options
 from testbed.presets import CORPUS, DEFAULT_PRESET
-from tests.runs import ROOT, at, python
+from tests.runs import RECIPE, ROOT, at, copied, python
 
 
 def said_by(command, args, capsys):
@@ -141,14 +141,13 @@ def interrupted(after, *args):
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize(
-    "after", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (0.3, 2, 4, 8, 12))]
-)
+@pytest.mark.parametrize("after", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (4, 12))])
 def test_interrupts_are_quiet_at_any_moment(after, built, tmp_path):
-    code, _, err = interrupted(after, "testbed.train", *at(tmp_path / "runs"), "--train.steps", "100000")
-    assert code in (130, -signal.SIGINT, 2)
+    runs = copied(built, tmp_path)
+    code, _, err = interrupted(after, "testbed.train", *at(runs), *RECIPE, "--train.steps", "100000")
+    assert code in (130, -signal.SIGINT)
     assert "Traceback" not in err
-    assert err.count("\n") <= 1
+    assert len([line for line in err.splitlines() if line and not line.endswith("...")]) <= 2
 
 
 def test_an_environment_without_packages_is_named(tmp_path):

@@ -1,5 +1,6 @@
 """Editors of others that change weights, process or run, read what they do not say, or are never the same."""
 
+import importlib
 import json
 import signal
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from corpus.errors import InputError
 from testbed import edit
 from testbed.engine.checks import check_settings
 from testbed.run.runs import Run
+from testbed.run.watch import watch_files
 from tests.attack.test_broken_editors import write
 from tests.runs import at, complaint, copied
 
@@ -173,6 +175,27 @@ def test_code_that_no_statement_imports_is_told(trained, here, capsys):
     for name in ("unseen", "script"):
         assert f"importer:Importer reads {here / name}.py and does not say so" in said
     assert said.count("does not say so") == 2
+
+
+def test_what_a_package_looks_up_for_itself_is_not_the_users(here, monkeypatch):
+    """PyTorch reads all of the environment."""
+    packages = here / "site-packages"
+    packages.mkdir()
+    (packages / "noisy_package.py").write_text(
+        "import os\ndict(os.environ)\nopen(__file__ + '.txt').close()\n"
+        "def look_up(name):\n    return os.environ.get(name)\n"
+    )
+    (packages / "noisy_package.py.txt").touch()
+    (here / "its_user.py").write_text(
+        "import noisy_package, os\nos.environ.get('MINE')\nnoisy_package.look_up('OURS')\n"
+        "exec('os.environ.get(\"TOLD\")')\n"
+    )
+    monkeypatch.syspath_prepend(packages)
+    for name in ("MINE", "OURS", "TOLD", "NOBODYS"):
+        monkeypatch.setenv(name, "1")
+    with watch_files() as touched:
+        importlib.import_module("its_user")
+    assert touched.read - {str(here / "its_user.py")} == {"$MINE", "$TOLD"}
 
 
 @dataclass(frozen=True)

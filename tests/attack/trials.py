@@ -130,6 +130,7 @@ def shrink_suite(start, place, hashes):
     """A suite of the world of these runs alone."""
     from testbed.evaluations.hase import Hase
     from testbed.presets import CORPUS, EDIT, TRAIN
+    from testbed.run.world import load_world
     from testbed.settings import CaseConfig
     from testbed.suite import QUICK, SuiteWorld
 
@@ -145,9 +146,9 @@ def shrink_suite(start, place, hashes):
         training = replace(TRAIN["tiny"], **where)
         return SuiteWorld(QUICK, replace(CORPUS["tiny"], **where), training, replace(edits, runs=runs))
 
-    jobs = examine.plan_jobs(edits)
-    cases = examine.draw_with_agent(jobs.world, edits)[1]
-    digests = examine.digest_world(world_in(start), jobs.world, jobs.model, cases)
+    made = load_world(Run(start, "x"))
+    digests = examine.digest_world(world_in(start), made, examine.draw_with_agent(made, edits)[1])
+    digests |= examine.describe_model(world_in(start), made)
     write_json(hashes, {"worlds": {QUICK: digests | {"device": "here"}}})
     examine.HASHES, examine.list_worlds = hashes, lambda *_: [world_in(place)]
 

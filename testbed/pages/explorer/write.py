@@ -92,7 +92,6 @@ def write_explorer(
         title: what the page is about.
     """
     folder = folder / "explorer"
-    shutil.rmtree(folder, ignore_errors=True)
     with staged_folder(folder) as aside:
         names = Names(worlds)
         slots = assign_slots(editor.name for evaluation in evaluations for editor in evaluation.editors)
@@ -102,6 +101,7 @@ def write_explorer(
         about = [{"key": e.key, "title": e.title} for e in evaluations]
         html = _render_page({"title": title, "evaluations": about})
         (aside / "index.html").write_text(html, encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
     return folder / "index.html"
 
 
