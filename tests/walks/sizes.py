@@ -15,7 +15,7 @@ FEW_CASES = "--cases.count 6"
 SIZES = (
     ("testbed.corpus", SMALL_WORLD),
     ("testbed.train", SMALL_MODEL),
-    ("testbed.train paper-fast", "--train.warmup 2"),
+    ("testbed.train paper-fast", "--train.warmup 2 --train.row-length 200"),
     ("testbed.edit", FEW_CASES),
     ("testbed.edit tiny memit --batch 10", "--cases.count 20"),
     ("--sequential 120", "--cases.count 120"),
