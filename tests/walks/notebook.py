@@ -42,7 +42,7 @@ def run_in_kernel(path: Path) -> list[str]:
     import nbclient
     import nbformat
 
-    notebook = nbformat.from_dict(read_notebook(path))
+    notebook = nbformat.reads(json.dumps(read_notebook(path)), as_version=4)
     resources = {"metadata": {"path": str(Path.cwd())}}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
