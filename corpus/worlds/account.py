@@ -10,7 +10,7 @@ from corpus.files import hash_content, hash_file, read_json, write_json
 from corpus.text.names import NameChange
 
 EXAMPLES = 3
-RENAMED = "renamed.tsv"
+ACCOUNT, RENAMED = "account.json", "renamed.tsv"
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Account:
 def save_account(account: Account, folder: Path) -> None:
     """Write the counts, and all changed names with the reasons, into an existing folder."""
     counts = {"left_out": account.left_out, "named": account.named, "source": account.source}
-    write_json(folder / "account.json", counts)
+    write_json(folder / ACCOUNT, counts)
     lines = ["label\tname\twhy", *("\t".join(" ".join(f.split()) for f in one) for one in account.renamed)]
     (folder / RENAMED).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -73,7 +73,7 @@ def load_account(folder: Path) -> Account:
         return Account()
     rows = (folder / RENAMED).read_text(encoding="utf-8").split("\n")[1:-1]
     renamed = [NameChange(*row.split("\t")) for row in rows]
-    saved = read_json(folder / "account.json")
+    saved = read_json(folder / ACCOUNT)
     return Account(saved["left_out"], saved["named"], renamed, source=saved.get("source", ""))
 
 

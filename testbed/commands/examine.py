@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, staged_folder, write_json
+from corpus.worlds.account import ACCOUNT
 from testbed.commands.corpus import build_corpus
 from testbed.commands.edit import Jobs, draw_with_agent, make_missing_edits, plan_jobs
 from testbed.commands.export import export
@@ -200,8 +201,8 @@ def digest_world(world: SuiteWorld, made: "World", cases: "list[Case]") -> dict[
 
 
 def digest_data(folder: Path) -> str:
-    """The hash of a staged folder but for the record of its settings, which every new option changes."""
-    sums = {name: of for name, of in read_json(folder / CHECKSUMS).items() if name != ORIGIN}
+    """The hash of a staged folder but for records of how it was made, which gain a key with every option."""
+    sums = {name: of for name, of in read_json(folder / CHECKSUMS).items() if name not in (ORIGIN, ACCOUNT)}
     return hashlib.sha256(json.dumps(sums, indent=1).encode()).hexdigest()[:12]
 
 
