@@ -66,7 +66,7 @@ def test_a_step_that_no_memory_holds_is_refused(built, tmp_path, capsys):
 @pytest.mark.parametrize("kind", ["parquet", "tsv.gz"])
 def test_a_small_file_of_too_many_rows_is_refused(kind, tmp_path, capsys, monkeypatch):
     """The limit is lowered: what is shown is that rows are counted before they are kept."""
-    monkeypatch.setattr("corpus.worlds.tables.MOST_ROWS", 1_000_000)
+    monkeypatch.setattr("corpus.worlds.unpacked.MOST_ROWS", 1_000_000)
     path = tmp_path / f"rows.{kind}"
     if kind == "parquet":
         column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_500_000, pa.int32()), pa.array(["same"]))
