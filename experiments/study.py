@@ -340,14 +340,16 @@ class Findings:
     @cached_property
     def frame(self) -> Frame:
         """All estimates, of cells that are pooled together."""
-        return concat_frames(
-            [frame_of(e).tag(**group) for group in self.groups if (e := self.editors(**group))]
-        )
+        return self._frame_of(self.groups)
 
     @cached_property
     def world_frame(self) -> Frame:
         """All estimates, of each cell by itself."""
-        return concat_frames([frame_of(self.editors(**cell)).tag(**cell) for cell in self._cells])
+        return self._frame_of(self._cells)
+
+    def _frame_of(self, groups: Sequence[Values]) -> Frame:
+        scored = [(group, editors) for group in groups if (editors := self.editors(**group))]
+        return concat_frames([frame_of(editors).tag(**group) for group, editors in scored])
 
     def tables(self) -> Iterator[Table]:
         """What the study shows."""

@@ -19,6 +19,7 @@ from experiments.study import Findings, change_settings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
 from testbed.run.settings import as_plain_data
+from testbed.scores.frame import SCHEMA
 from tests.edited import cases_of, changed, first_edits, rows_of, write_edits
 from tests.runs import copied
 
@@ -67,6 +68,8 @@ def test_cells_are_settings_of_the_commands(name, tmp_path, chosen):
     findings = findings_of(name, tmp_path)
     models = defaultdict(set)
     assert findings.cells
+    # What tells cells apart are columns of a frame beside its own.
+    assert not {key for group in findings.groups for key in group} & {*SCHEMA.names}
     for cell in findings.cells:
         corpus, training = findings.model_of(cell)
         run = findings.run_of(cell)

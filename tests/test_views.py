@@ -77,6 +77,12 @@ def test_a_frame_on_disk_is_the_frame(tmp_path):
     assert found == [difference]
 
 
+def test_tags_are_columns_of_their_own_and_text_where_they_are_no_plain_value():
+    assert example_frame().tag(place=("a", 1)).values("place") == ["('a', 1)"]
+    with pytest.raises(ValueError, match="has a column kind already"):
+        example_frame().tag(kind="published")
+
+
 def test_a_file_that_is_no_frame_is_named(tmp_path):
     pq.write_table(example_frame().table.select(["editor"]), tmp_path / "x.parquet")
     with pytest.raises(InputError, match=r"x\.parquet is no frame: it has no column against"):

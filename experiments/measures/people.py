@@ -45,8 +45,8 @@ KINDS = {
 
 
 def corpus_of_people(cell: Values) -> Changes:
-    """The people of a world, so many and of a `kind`; sizes are permuted among groups by its seed."""
-    kind, people, seed = cell["kind"], cell["people"], cell["seed"]
+    """The people of a world, so many and of a `world_kind`; sizes are permuted among groups by its seed."""
+    kind, people, seed = cell["world_kind"], cell["people"], cell["seed"]
     if people % sum(SHARES):
         raise ValueError(f"people must be a multiple of {sum(SHARES)}; they are {people}")
     sizes = generator(seed, "sizes of groups").permutation(

@@ -18,14 +18,14 @@ from testbed.scores.tables import Table
 
 def said_groups(findings: Findings) -> list[Any]:
     """All editors in all worlds in which the corpus says who is in which group."""
-    return findings.editors(kind=[kind for kind in CELLS if kind.states_groups])
+    return findings.editors(world_kind=[kind for kind in CELLS if kind.states_groups])
 
 
 def people_tables(findings: Findings) -> Iterator[Table]:
     """Which other facts fall; who falls in each kind of worlds, by group and frequency; and over all."""
-    yield crossing.change_table({name: findings.editors(kind=kinds) for name, kinds in KINDS.items()})
+    yield crossing.change_table({name: findings.editors(world_kind=kinds) for name, kinds in KINDS.items()})
     for kind in CELLS:
-        editors = findings.editors(kind=kind)
+        editors = findings.editors(world_kind=kind)
         every = [editor_changes(editor) for editor in editors]
         for table in (
             kinds_table(every), lowered_table(every), *regression_tables(every), attribution_table(every),
@@ -42,7 +42,7 @@ def fit_changes(findings: Findings) -> dict[str, Any]:
     by_kind = {
         str(kind): {
             one.name: {who: fit_group_or_frequency(editor_changes(one), who) for who in OTHERS}
-            for one in findings.editors(kind=kind)
+            for one in findings.editors(world_kind=kind)
         }
         for kind in CELLS
     }

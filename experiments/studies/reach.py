@@ -35,7 +35,7 @@ COLUMNS = {
     ),
 }  # fmt: skip
 """What each evaluation's table shows."""
-PEOPLE = {"kind": CELLS[0], "people": 144, "steps": 300}
+PEOPLE = {"world_kind": CELLS[0], "people": 144, "steps": 300}
 """The people of experiments.seesaw, in groups that differ."""
 
 STUDY = Study(

@@ -125,7 +125,7 @@ class Options(StudyOptions):
     def cells(self) -> list[Values]:
         """The worlds, kind by kind."""
         worlds = [world for kind in self.kinds for world in LISTS[self.worlds] if world.kind == kind]
-        return [{"kind": world.kind, "world": world, "seed": world.seed} for world in worlds]
+        return [{"world_kind": world.kind, "world": world, "seed": world.seed} for world in worlds]
 
 
 def edits_of(cell: Values) -> Changes:
@@ -146,9 +146,9 @@ def make_tables(findings: Findings) -> Iterator[Table]:
     by_world = {}
     rows: list[list[Cell]] = []
     for kind in findings.options.kinds:
-        editors = findings.results(kind=kind)
+        editors = findings.results(world_kind=kind)
         yield from kind_tables(kind, estimate_editors(editors), {e.name: len(e.results) for e in editors})
-        for cell in findings.select(kind=kind):
+        for cell in findings.select(world_kind=kind):
             by_world[cell["world"].name] = estimate_editors(findings.results(world=cell["world"]))
             run = findings.run_of(cell)
             loaded = load_world(run)

@@ -76,7 +76,7 @@ class Options(WorldOptions):
     def cells(self) -> list[Values]:
         """World by world of all kinds in turn."""
         return [
-            {"kind": kind, "seed": FIRST_SEED[kind] + place}
+            {"world_kind": kind, "seed": FIRST_SEED[kind] + place}
             for place in range(self.worlds)
             for kind in self.kinds
         ]
@@ -84,7 +84,7 @@ class Options(WorldOptions):
 
 def corpus_of(cell: Values) -> Changes:
     """Chains, of one kind."""
-    chain, exact = KINDS[cell["kind"]]
+    chain, exact = KINDS[cell["world_kind"]]
     return {"world": WorldConfig(source="chain", chain=chain), "kind": "exact", "exact": exact}
 
 
@@ -100,7 +100,7 @@ def edits_of(cell: Values) -> Changes:
 def make_tables(findings: Findings) -> Iterator[Table]:
     """Ripples by hops; of few editors in `unsaid` worlds also the support law with frequency crossed."""
     for kind in findings.options.kinds:
-        editors = findings.results(kind=kind)
+        editors = findings.results(world_kind=kind)
         for reading, rows in estimate_hops(editors).items():
             yield hop_table(f"{kind}-{reading}", f"{kind}: read as {READINGS[reading]}", rows)
         if kind == "unsaid" and not findings.options.every:
@@ -115,7 +115,7 @@ def make_tables(findings: Findings) -> Iterator[Table]:
 
 STUDY = Study(
     options=Options(worlds=10, editors=LAW, edits=24),
-    run="ripples-{kind}-{seed}",
+    run="ripples-{world_kind}-{seed}",
     preset=("tiny", "laptop", "laptop"),
     corpus=corpus_of,
     train=lambda cell: {"train.steps": cell["steps"]},

@@ -34,7 +34,7 @@ class Options(WorldOptions):
     @property
     def cells(self) -> list[Values]:
         """A world of every kind for each seed."""
-        return [{"kind": kind, "seed": seed} for seed, kind in product(range(self.worlds), CELLS)]
+        return [{"world_kind": kind, "seed": seed} for seed, kind in product(range(self.worlds), CELLS)]
 
 
 STUDY = Study(
@@ -42,7 +42,7 @@ STUDY = Study(
         worlds=3, edits=40,
         editors=("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context", SLOW),
     ),
-    run="seesaw-{kind}-{seed}",
+    run="seesaw-{world_kind}-{seed}",
     preset="seesaw",
     corpus=corpus_of_people,
     train=training_of_people,

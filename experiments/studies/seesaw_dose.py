@@ -37,7 +37,7 @@ class Options(WorldOptions):
         """Worlds of seeds 1, 2, ... at every dose: groups differ, everybody is spoken of alike."""
         kind = WorldKind(shift=True, frequency=False)
         return [
-            {"kind": kind, "steps": 2400, "dose": dose, "seed": 1 + seed}
+            {"world_kind": kind, "steps": 2400, "dose": dose, "seed": 1 + seed}
             for seed in range(self.worlds)
             for dose in self.doses
         ]

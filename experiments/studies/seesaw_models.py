@@ -26,7 +26,8 @@ MODELS = {
 STUDY = Study(
     options=StudyOptions(editors=("ft-constrained", "memit", "mend"), edits=40),
     cells=lambda _: [
-        {"model": model, "kind": FACTORIAL[0], "people": 96, "steps": 300, "seed": 0} for model in MODELS
+        {"model": model, "world_kind": FACTORIAL[0], "people": 96, "steps": 300, "seed": 0}
+        for model in MODELS
     ],
     run="seesaw-models-{model}-{seed}",
     preset="seesaw",

@@ -24,9 +24,10 @@ KINDS = {"work by group": FACTORIAL[0], "work by gender": BY_GENDER}
 def make_tables(findings: Findings) -> Iterator[Table]:
     """Flaws of texts by kind of world, editor and edited property, and how a judge by keywords errs."""
     for name, kind in KINDS.items():
-        worlds = [load_world(run) for run in findings.runs(kind=kind)]
+        worlds = [load_world(run) for run in findings.runs(world_kind=kind)]
         coded = [
-            (one, texts.code_all_texts(one.edits.results, worlds)) for one in findings.editors(kind=kind)
+            (one, texts.code_all_texts(one.edits.results, worlds))
+            for one in findings.editors(world_kind=kind)
         ]
         for make in (texts.flaw_table, texts.judge_table, texts.injection_table, texts.legibility_table):
             table = make(coded)
@@ -36,11 +37,11 @@ def make_tables(findings: Findings) -> Iterator[Table]:
 STUDY = Study(
     options=WorldOptions(worlds=3, editors=("full", "ft-constrained", "memit"), edits=60),
     cells=lambda options: [
-        {"kind": kind, "people": 144, "steps": 300, "seed": seed}
+        {"world_kind": kind, "people": 144, "steps": 300, "seed": seed}
         for seed in range(options.worlds)
         for kind in KINDS.values()
     ],
-    run="seesaw-{kind}-{seed}",
+    run="seesaw-{world_kind}-{seed}",
     preset="seesaw",
     corpus=corpus_of_people,
     train=training_of_people,

@@ -56,7 +56,7 @@ STUDY = Study(
         edits=60,
     ),
     cells=lambda _: [
-        {"kind": world.kind, "world": world, "seed": world.seed}
+        {"world_kind": world.kind, "world": world, "seed": world.seed}
         for kind in KINDS
         for world in LISTS["report"]
         if world.kind == kind and has_two_consequences(world.parents)
@@ -73,7 +73,7 @@ STUDY = Study(
             kind,
             title,
             [Column(SUCCESS, "edits", show="count"), *METRICS],
-            where={"kind": kind},
+            where={"world_kind": kind},
             note=f"Residuals of {', '.join(UNTAUGHT)} are untaught.",
         )
         for kind, title in KINDS.items()

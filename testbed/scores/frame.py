@@ -100,10 +100,17 @@ class Frame(NamedTuple):
         return next((cell for _, cell in found.rows()), None)
 
     def tag(self, **values: Any) -> "Frame":
-        """The frame with further columns of one value each."""
+        """The frame with further columns of one value each, as text where it is no plain one.
+
+        Raises:
+            ValueError: there is such a column already.
+        """
         table = self.table
         for name, value in values.items():
-            table = table.append_column(name, pa.array([value] * len(table)))
+            if name in table.column_names:
+                raise ValueError(f"a frame has a column {name} already; tag it by another name")
+            plain = value if value is None or isinstance(value, str | int | float) else str(value)
+            table = table.append_column(name, pa.array([plain] * len(table)))
         return self._replace(table=table)
 
     def label_of(self, metric: str) -> str:
