@@ -714,7 +714,7 @@ def test_names_are_escaped_everywhere(page):
 def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     table = parsed((page / "index.html").read_text(encoding="utf-8")).tables["hase-comparison"]
     assert [row[0][0] for row in table["rows"]] == [*editors, *FLOORS]
-    column = table["heads"].index("propagation_ratio")
+    column = table["heads"].index("propagation ratio")
     for row in table["rows"][: len(editors)]:
         estimate = editors[row[0][0]].summary["all"][row[0][0]]["propagation_ratio"]
         assert row[column][1] == pytest.approx(estimate.value)
@@ -740,7 +740,7 @@ def test_the_long_table_has_every_estimate(page, editors):
     assert {row["evaluation"] for row in rows} == {"hase"}
     head = "evaluation editor subset reader metric value low high cases clusters"
     versions = [f"{what} version" for what in ("evaluation", "agent", "metric")]
-    assert list(rows[0]) == [*head.split(), *versions]
+    assert list(rows[0]) == [*head.split(), *versions, "label"]
     listed = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
     assert len(listed) == len(rows)
     for name, editor in editors.items():
