@@ -319,7 +319,9 @@ def test_stages_of_some_minutes_are_one_training(built, trained, tmp_path, capsy
 def test_an_interrupt_before_the_first_checkpoint_writes_one(built, trained, tmp_path, capsys, monkeypatch):
     """And the same command goes on from there, as if nothing had been; a second interrupt ends at once."""
     runs, steps, place = copied(built, tmp_path), [], trainer.place_rows
-    usual = signal.getsignal(signal.SIGINT)
+    usual = signal.default_int_handler
+    # A shell's background jobs begin with interrupts ignored.
+    before = signal.signal(signal.SIGINT, usual)
 
     def interrupt(times, *arguments):
         steps.append(None)
@@ -339,6 +341,7 @@ def test_an_interrupt_before_the_first_checkpoint_writes_one(built, trained, tmp
     assert "interrupted: step 7 is saved, and the same command goes on" in capsys.readouterr().err
     assert latest_checkpoint(checkpoints_of(runs)).name == "00000007"
     assert signal.getsignal(signal.SIGINT) is usual
+    signal.signal(signal.SIGINT, before)
     assert train.main([*at(runs), *RECIPE]) == 0
     assert "resuming at step 7" in capsys.readouterr().out
     jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))

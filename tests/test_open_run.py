@@ -150,7 +150,7 @@ def test_examining_is_editing_without_a_folder(open_run, folder):
             np.testing.assert_allclose(mine, recorded, atol=1e-5)
     recorded = open_run.scores().to_pandas().iloc[0]
     mine = examined.headline.to_pandas().set_index("reader").loc["lora-down"]
-    for name in examined.headlines:
+    for name in examined.headlines.values():
         np.testing.assert_allclose(mine[name], recorded[name], atol=1e-6)
 
 
