@@ -320,6 +320,7 @@ def test_a_request_says_in_text_what_its_ids_say(tokenizer):
 
 
 def test_functions_and_classes_are_found_and_offer_their_fields():
+    pytest.importorskip("transformers")
     by_class, by_function = (f"{OWN}:{name}" for name in ("MyTorchEditor", "edit_last_layer"))
     configs = own_configurations([by_class, by_function])
     assert configs["my-torch-editor"].steps == 20
@@ -328,6 +329,9 @@ def test_functions_and_classes_are_found_and_offer_their_fields():
     options = ask_options(Run(Path("runs"), "x"), by_function, of_edits | {"method": {"settings": {}}})
     assert options == f"--run x --editor {by_function}"
     assert entry_named(by_class).search == {"learning_rate": (0.1, 1.0, 10.0)}
+
+
+def test_what_is_no_editor_in_pytorch_is_told_without_it():
     assert not edits_torch_models(entry_named("experiments.my_editor:MyEditor").config)
     with pytest.raises(InputError, match="no class my_function"):
         entry_named("tests.test_torch_editor:my_function")
