@@ -1,6 +1,5 @@
 """Long studies as stages: each is kept when it is done, so that the same command goes on from there."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.settings import StagedSettings
+from experiments.study import Clock, Stage, finish_stages
 from testbed.commands.corpus import build_corpus
 from testbed.commands.edit import edit
 from testbed.commands.report import report
@@ -23,30 +23,8 @@ from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import EditSettings, ReportSettings
 
-Stage = tuple[str, Callable[[], object]]
-"""What is done, and doing it, which is quick where it was done before."""
 Settings = TypeVar("Settings", bound=StagedSettings)
 _say_once = cache(say)
-
-
-class Clock:
-    """How long a command may still work.
-
-    Args:
-        minutes: from now on; without them, as long as it takes.
-    """
-
-    def __init__(self, minutes: float | None) -> None:
-        self._end = None if minutes is None else time.perf_counter() + 60 * minutes
-
-    def minutes_left(self) -> float | None:
-        """Minutes that are left, for a training to stop in; at least .1, and None where nothing limits it."""
-        return None if self._end is None else max((self._end - time.perf_counter()) / 60, 0.1)
-
-    @property
-    def is_over(self) -> bool:
-        """The minutes have passed."""
-        return self._end is not None and time.perf_counter() > self._end
 
 
 def run_in_stages(
@@ -64,30 +42,6 @@ def run_in_stages(
     clock = Clock(settings.minutes)
     if finish_stages(list_stages(settings, clock), clock):
         say(f"record: {record_study(settings)}")
-
-
-def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
-    """Do one stage after another, until the time is over.
-
-    A process may hold so many compiled programs that it gets no memory map for another, so that none outlives
-    its stage; they are kept on disk.
-
-    Args:
-        stages: in their order; may be made as they are needed.
-
-    Returns:
-        Whether all were done. If not, the next one is named.
-    """
-    import jax
-
-    for title, work in stages:
-        if clock.is_over:
-            say(f"next: {title}; run the same command to go on")
-            return False
-        say(title)
-        work()
-        jax.clear_caches()
-    return True
 
 
 def settings_of_run(run: Run, seed: int) -> dict[str, Any]:
