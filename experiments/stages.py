@@ -1,8 +1,8 @@
 """Long studies as stages: each is kept when it is done, so that the same command goes on from there."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,18 +13,16 @@ from testbed.commands.edit import edit
 from testbed.commands.report import report
 from testbed.commands.train import train
 from testbed.console import say
-from testbed.engine.catalogue import whose_options
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.run.runs import Run
 from testbed.run.runtime import prepare_jax
-from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
-from testbed.scores.gather import EditorResults, gather_results, pool_results
+from testbed.run.settings import CorpusSettings, TrainSettings
+from testbed.scores.gather import gather_results
 from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.settings import EditSettings, ReportSettings
 
 Settings = TypeVar("Settings", bound=StagedSettings)
-_say_once = cache(say)
 
 
 def run_in_stages(
@@ -73,59 +71,6 @@ def score_runs(
 ) -> list[ScoredEditor]:
     """The editors of some runs, those edits whose config.json `is_wanted`."""
     return score_editors(gather_results(runs, recorded_evaluation_named(evaluation), is_wanted))
-
-
-def score_edits(runs: Sequence[Run], settings: EditSettings) -> list[ScoredEditor]:
-    """The editors of some settings over some runs together, in the order of the settings."""
-    editors = score_runs(runs, settings.evaluation, config_matcher(settings))
-    return sorted(editors, key=lambda one: settings.editors.index(one.edits.editor))
-
-
-def runs_of_worlds(root: Path, name: str, worlds: int, first: int = 1) -> list[tuple[Run, int]]:
-    """The run and the seed of each of some worlds, whose seeds follow each other from the first."""
-    return [(Run(root, f"{name}-{seed}"), seed) for seed in range(first, first + worlds)]
-
-
-def config_matcher(settings: EditSettings) -> Callable[[dict], bool]:
-    """Whether a config.json is of such edits: the same settings, whatever the seed, of the same editors.
-
-    Returns:
-        What `score_runs` takes for `is_wanted`.
-    """
-    shared = settings.settings_as_data()
-
-    def is_match(config: dict) -> bool:
-        editor, seed = config["editor"], config["settings"]["seed"]
-        if editor not in settings.editors or config["settings"] != shared | {"seed": seed}:
-            return False
-        method_settings = settings.configs.get(whose_options(editor).options)
-        return (
-            method_settings is None
-            or as_plain_data(method_settings) == config["method"]["settings"]["config"]
-        )
-
-    return is_match
-
-
-def change_settings_of(configs: Mapping[str, Any], editor: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyper-parameters by editor, some of one editor's changed."""
-    options = whose_options(editor).options
-    return {**configs, options: replace(configs[options], **changes)} if changes else dict(configs)
-
-
-def gather_edits(run: Run, settings: EditSettings, name: str) -> EditorResults:
-    """The edits of a run that one editor made with such settings, under a name for tables."""
-    evaluation = recorded_evaluation_named(settings.evaluation)
-    (one,) = gather_results([run], evaluation, config_matcher(settings), _say_once)
-    return one._replace(name=name)
-
-
-def pool_worlds(worlds: Sequence[Sequence[EditorResults]]) -> list[EditorResults]:
-    """Each editor in several worlds as one, whether their posteriors are exact of given or of drawn facts."""
-    return [
-        of_one[0]._replace(results=pool_results([one.results for one in of_one], range(len(of_one))))
-        for of_one in zip(*worlds, strict=True)
-    ]
 
 
 def show_tables(tables: Iterable[Table]) -> str:
