@@ -71,7 +71,7 @@ def test_worlds_with_two_consequences_are_three_of_each_kind():
     study = untaught_logic.STUDY
     findings = Findings("untaught_logic", study, study.options)
     for kind in KINDS:
-        among = [cell["world"] for cell in findings.select(kind=kind)]
+        among = [cell["world"] for cell in findings.select(world_kind=kind)]
         assert len(among) == 3
         assert "builtin" not in {world.shape for world in among}
         assert set(among) <= set(REPORT)

@@ -886,7 +886,7 @@ def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_gr
     options = seesaw.STUDY.options
     findings = Findings("seesaw", seesaw.STUDY, options)
     made = {
-        kind: [findings.model_of(cell)[0].world.people for cell in findings.select(kind=kind)]
+        kind: [findings.model_of(cell)[0].world.people for cell in findings.select(world_kind=kind)]
         for kind in CELLS
     }
     assert len({*map(str, CELLS)}) == len(CELLS)
