@@ -240,7 +240,7 @@ TWELVE_LAYERS = _LARGE | {name: replace(_LARGE[name], **at) for name, at in _TWE
 rome and memit a tenth. What `lora-down`, `embeddings` and `rome` take was chosen by testbed.tune on a model
 of 10,000 facts, in six trials of 24 requests, where `lora-all` has the paper's rate; what `memit` takes, on a
 model of 130 steps, by six requests; what is fitted to answers that were worked out beforehand takes, by
-experiments.fit_rate at width 128."""
+a model of width 128 (docs/findings/size.md)."""
 
 EDIT = {
     "tiny": EditSettings(configs=SMALL_MODELS),

@@ -2,15 +2,18 @@
 
 import ast
 import importlib.util
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import experiments
+from experiments.docs import list_pages
 
 HOME = Path(experiments.__file__).parent
 MODULES = sorted(path for path in HOME.rglob("*.py") if path.stem != "__init__")
+FINDINGS = HOME.parent / "docs" / "findings.md"
 COMMANDS = [path for path in MODULES if path.read_text(encoding="utf-8")[-16:] == "launch_module()\n"]
 
 
@@ -32,3 +35,15 @@ def test_commands_are_those_of_the_dispatcher():
     assert {"taxi", "agents_speed", "docs", "same_edits"} <= {path.stem for path in COMMANDS}
     mains = [path for path in MODULES if "__main__" in path.read_text(encoding="utf-8")]
     assert {*mains} - {*COMMANDS} == {HOME / "command.py"}
+
+
+def test_commands_of_pages_are_here_or_named_as_retired():
+    """A retired command is named with the last revision that has it."""
+    text = {page: page.read_text(encoding="utf-8") for page in list_pages()}
+    typed = {name for page in text.values() for name in re.findall(r"python -m\sexperiments\.(\w+)", page)}
+    (retired,) = re.findall(
+        r"last revision with the commands of these is \w+:\n((?:  .*\n)+)", text[FINDINGS]
+    )
+    named = {*re.findall(r"`(\w+)`", retired)}
+    assert typed - {path.stem for path in COMMANDS} <= named
+    assert not named & {path.stem for path in MODULES}

@@ -1,16 +1,10 @@
-"""What a search found, counted by hand, and the experiment from nothing to its record."""
+"""What a search for dependences found, counted by hand."""
 
 import numpy as np
 import pytest
 
-from experiments import record
-from experiments.analyses import found_dependence
-from experiments.analyses.found_dependence import sample_subjects
-from experiments.command import run_module
-from experiments.figures import FIGURES, read_figures
-from experiments.measures.dependence_search import Search, search_dependence, search_estimates
+from experiments.measures.dependence_search import compare_forests, search_dependence
 from lm.editors.self_bayes.beliefs import Beliefs
-from tests.test_revision_worlds import TINY
 
 
 def beliefs(effects: int, subjects: int, rng: np.random.Generator) -> Beliefs:
@@ -37,44 +31,8 @@ def test_a_world_that_is_clear_is_found():
     assert (other.auc, other.right) == (0.5, 0)
 
 
-def test_some_subjects_keep_their_beliefs():
-    world = beliefs(2, 50, np.random.default_rng(1))
-    few = sample_subjects(world, 9, np.random.default_rng(2))
-    (kept,) = few.subjects.T
-    assert len(set(kept.tolist())) == 9
-    assert (few.top == world.top[:, kept]).all()
-    assert few.p.shape == (4, 9, 6)
-    assert few.mention_probability.shape == (4, 9)
-
-
-def test_shares_weigh_what_they_are_of():
-    found = [
-        (0, Search((2, 8), 1.0, 2, 0, 1, 0.5, 0.1)),
-        (0, Search((2, 8), 0.5, 0, 2, 0, None, 0.3)),
-        (1, Search((0, 3), None, 0, 0, 0, None, 0.0)),
-    ]
-    row = {name: one.value for name, one in search_estimates(found).items()}
-    assert row["AUC"] == pytest.approx(0.75)
-    assert row["found"] == pytest.approx(2 / 4)
-    assert row["false"] == pytest.approx(2 / 4)
-    assert row["cause right"] == pytest.approx(1 / 2)
-    assert row["p(persists)"] == pytest.approx(0.5)
-    assert row["Brier"] == pytest.approx(0.4 / 3)
-    assert row["Brier, constant"] == pytest.approx(0.32 / 3)
-
-
-@pytest.mark.slow
-def test_every_world_is_searched_and_written_down(tmp_path, monkeypatch):
-    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
-    monkeypatch.setattr(found_dependence, "LISTS", {"report": TINY})
-    assert (
-        run_module(found_dependence, ["--runs", str(tmp_path / "runs"), "--subjects", "8", "--draws", "2"])
-        == 0
-    )
-    (folder,) = (tmp_path / "records").iterdir()
-    cases = {
-        (one.section, *one.labels): one.cases for one in read_figures(folder / FIGURES) if one.figure == "AUC"
-    }
-    by_kind = {labels: n for labels, n in cases.items() if labels[0].startswith("What is found")}
-    assert by_kind["What is found, fresh draws", "all"] == 2
-    assert by_kind["What is found, fresh draws", "8"] == 4
+def test_a_dependence_turned_round_is_found_but_not_right():
+    linked = np.array([[0, 0.9, 0.1], [0.9, 0, 0.2], [0.1, 0.2, 0]])
+    one = compare_forests(np.array([-1, 0, -1]), linked, np.array([1, -1, -1]))
+    assert (one.found, one.false, one.right, one.auc, one.persists) == (1, 0, 0, 1.0, None)
+    assert one.brier == pytest.approx((0.1**2 + 0.1**2 + 0.2**2) / 3)

@@ -25,14 +25,10 @@ from corpus.worlds.people.released import (
     read_released,
     read_requests,
 )
-from experiments.measures.people_cells import CellAnswers, rank_agreement, read_printed_cells
-from experiments.studies import seesaw_released
 from testbed.evaluations.seesaw import NEW_HOLDERS, Seesaw
-from testbed.evaluations.seesaw.groups import GroupCell
 from testbed.evaluations.seesaw.population import Edit, Population
 from testbed.evaluations.seesaw.released import Hindrance, Poser, read_world_requests
 from testbed.run.world import World
-from testbed.scores.statistics import Estimate
 from tests.test_people import TABLES, facts_of
 from tests.worlds import make_people
 
@@ -258,36 +254,6 @@ def test_the_evaluation_makes_the_papers_requests_each_once(place):
 def test_nobody_released_requests_about_generated_people():
     with pytest.raises(InputError, match="generated"):
         list(Seesaw(requests="released").make_cases(*make_people(), 4, 0.95, 0))
-
-
-# The study.
-
-
-def asked_of(means):
-    """Asked in eight edits, of which each has half of the answers of every cell."""
-    keys = [key for cells in read_printed_cells().values() for key in cells]
-    cells = {
-        key: GroupCell(40, Estimate(mean, mean, mean, 40), 0.5, 0.5, 0.5)
-        for key, mean in zip(dict.fromkeys(keys), means, strict=True)
-    }
-    sums = {key: np.full(8, 5 * cell.mean.value) for key, cell in cells.items()}
-    return CellAnswers(cells, dict.fromkeys(cells, 40), sums, {key: np.full(8, 5) for key in cells})
-
-
-def test_cells_that_rank_as_printed_have_a_correlation_of_1_and_reversed_ones_of_minus_1():
-    for printed in read_printed_cells().values():
-        assert len(printed) == 8
-        for sign in (1, -1):
-            asked = asked_of([sign * value for value in printed.values()])
-            one = rank_agreement(asked, printed, 0)
-            assert one.value == one.low == one.high == pytest.approx(sign)
-            assert one.cases == 8
-            assert rank_agreement(asked, printed, 0, within=True).value == pytest.approx(sign)
-
-
-def test_doses_divide_the_requests():
-    with pytest.raises(ValueError, match="multiple of every dose"):
-        seesaw_released.Options(edits=10, doses=(1, 3))
 
 
 # The authors' files.

@@ -39,7 +39,6 @@ BY_HAND = {
         "editors": ("keyed", "lora-down"),
     },
     "support_law": {},
-    "truth_residuals": {},
     "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": ("lora-down", "rome", "full")},
     "twelve_layers": {},
 }

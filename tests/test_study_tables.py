@@ -7,23 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayes.request import EditRequest
-from corpus.worlds.people import RACE, REGION
-from corpus.worlds.people.tags import read_tags
-from experiments.analyses.movement import measure_movement
 from experiments.measures.equal_strength import request_probability
 from experiments.measures.frontier import COLUMNS, FOLLOWS_AT, measure_point
-from experiments.measures.people_cells import read_printed_cells
-from experiments.measures.truth_laws import residuals_of
-from experiments.studies import stability, taxi_contexts, transfer
-from experiments.studies.seesaw_real import REGIONS, TABLES
-from experiments.study import Findings, change_settings
+from experiments.studies import stability, transfer
+from experiments.study import Findings
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase import REQUEST, Hase
+from testbed.evaluations.hase import REQUEST
 from testbed.evaluations.hase.metrics import FOLLOWS
-from testbed.presets import CORPUS
-from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
 from testbed.scores.gather import gather_results
 from testbed.scores.statistics import draw_case_weights
@@ -39,24 +29,6 @@ def edits(built, tmp_path_factory):
     run = Run(copied(built, tmp_path_factory.mktemp("edits")), "x")
     write_edits(run, "lora-down", rows_of(run, cases_of(run, 24), 0.5))
     return gather_results([run], recorded_evaluation_named("hase"))[0]
-
-
-def test_a_law_moves_by_what_is_after_less_what_was_before(edits):
-    """Against the definitions of A.5, claim by claim."""
-    results = edits.results
-    found, claims, choices = residuals_of(results), results.claims, results.choices
-    for case in range(len(results)):
-        residual = []
-        for when in (0, 1):
-            of_case = claims.case == case
-            p = dict(zip(claims.role[of_case], claims.lm[of_case, when, 0], strict=True))
-            a, not_a = p[LOGIC[0]], p[LOGIC[1]]
-            row = np.flatnonzero((choices.case == case) & (choices.role == REQUEST))[0]
-            asked = choices.options[row] == results.cases["object"][case]
-            residual.append((abs(choices.lm_open[row, when][asked].sum() - a), abs(a - (1 - not_a))))
-        for law, before, after in zip(("TF", "not"), *residual, strict=True):
-            values = [found[f"{law} {when}"].by_case[case] for when in ("before", "after", "moved")]
-            assert values == pytest.approx([before, after, after - before])
 
 
 def test_what_was_reached_is_the_requests_own_probability(edits):
@@ -78,24 +50,6 @@ def test_supports_divide_the_consequences(edits):
     parts = np.array([measured[name][1] for name in FOLLOWS_AT.values()])
     np.testing.assert_array_equal(parts.sum(axis=0), among)
     assert metric.denominator[among].sum() > 0
-
-
-def test_movement_is_summed_over_the_subjects_own_facts_and_over_others(world):
-    agent, graph = paper_agent(world), world.graph
-    requests = [case.request for case in Hase(reinforce=0.0).make_cases(world, agent, 3, 0.95, 0)]
-    found = measure_movement(agent, world, requests)
-    for row, request in zip(found, requests, strict=True):
-        edited = agent.with_edit(EditRequest(*request[:4]))
-        own = others = largest = 0.0
-        for fact in range(len(graph)):
-            at = int(graph.subject[fact]), int(graph.relation[fact])
-            before, after = (a.predict(*at).dense_probabilities() for a in (agent, edited))
-            variation = float(np.abs(after - before).sum() / 2)
-            if at[0] != request.subject:
-                others, largest = others + variation, max(largest, variation)
-            elif at[1] != request.relation:
-                own += variation
-        assert (row[0], row[1], row[4]) == pytest.approx((own, others, largest))
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -141,23 +95,3 @@ def test_sizes_are_what_they_are_called(size, millions):
     counts = {name: len(both) for name, both in transfer.pair_sizes(cells).items()}
     assert counts == {"seeds of 0.4M": 3, "0.4M against 5M": 9, "0.4M against 83M": 3,
                       "seeds of 5M": 3, "5M against 83M": 3}  # fmt: skip
-
-
-def test_each_other_corpus_lacks_one_property_of_the_corpus_that_binds():
-    documents = {
-        name: change_settings(CORPUS["taxi"], taxi_contexts.corpus_of({"corpus": name, "path": ""})).documents
-        for name in taxi_contexts.CORPORA
-    }
-    whole = vars(documents[taxi_contexts.WHOLE])
-    for name, other in documents.items():
-        differences = {k.split("_")[0] for k, v in vars(other).items() if whole[k] != v}
-        assert len(differences) == (name != taxi_contexts.WHOLE)
-
-
-@pytest.mark.skipif(not FILES.exists(), reason="the authors' files are not here")
-def test_the_tags_know_every_printed_group():
-    tags = read_tags(FILES)
-    for grouping, known in ((RACE, tags.race), (REGION, tags.region)):
-        printed = read_printed_cells(TABLES[grouping])
-        groups = {REGIONS.get(group, group) for cells in printed.values() for _, group in cells}
-        assert groups <= {*known.values()}

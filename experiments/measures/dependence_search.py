@@ -1,6 +1,5 @@
 """What `self-bayes` finds out about a world from the beliefs of its model, beside what is."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +11,6 @@ from lm.editors.self_bayes.dependence import find_dependence
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import World
-from testbed.scores.metric import Metric
-from testbed.scores.statistics import Estimate, estimate_metric
 
 
 class Search(NamedTuple):
@@ -82,25 +79,3 @@ def compare_forests(
         None if persists is None or not either.any() else float(persists[children[either]].mean()),
         float(((probability - depend) ** 2).mean()),
     )
-
-
-def search_estimates(searches: Sequence[tuple[int, Search]]) -> dict[str, Estimate]:
-    """Every column of the tables, over some worlds and draws."""
-    worlds = {"world": np.array([world for world, _ in searches])}
-
-    def estimate_over_worlds(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
-        metric = Metric(np.array(numerators, float), np.array(denominators, float))
-        return estimate_metric(metric, worlds, np.ones(len(searches), bool))
-
-    each = [one for _, one in searches]
-    depend = [one.pairs[0] / max(sum(one.pairs), 1) for one in each]
-    all_found = [one.found for one in each]
-    return {
-        "AUC": estimate_over_worlds([one.auc or 0 for one in each], [one.auc is not None for one in each]),
-        "found": estimate_over_worlds(all_found, [one.pairs[0] for one in each]),
-        "false": estimate_over_worlds([one.false for one in each], [one.found + one.false for one in each]),
-        "cause right": estimate_over_worlds([one.right for one in each], all_found),
-        "p(persists)": estimate_over_worlds([(one.persists or 0) * one.found for one in each], all_found),
-        "Brier": estimate_over_worlds([one.brier for one in each], [1] * len(each)),
-        "Brier, constant": estimate_over_worlds([share * (1 - share) for share in depend], [1] * len(each)),
-    }

@@ -17,10 +17,25 @@ other answers that must stay, the share that changes. Requests contradict the tr
 what each point has more or less than `keyed` on the same cases.
 """
 
+from typing import NamedTuple
+
 from experiments.command import launch_module
-from experiments.measures.corpus_reader import Thresholds
 from experiments.measures.frontier import frontier_tables
 from experiments.study import Study, WorldOptions
+
+
+class Thresholds(NamedTuple):
+    """Those of `lm.editors.count_based.CountConfig`."""
+
+    fewest: float
+    majority: float
+    unread: bool
+
+    @property
+    def name(self) -> str:
+        """In tables."""
+        return f"counting, fewest {self.fewest:g}, majority {self.majority:g}" + ", unread" * self.unread
+
 
 POINTS = [
     Thresholds(1, 0.0, True), Thresholds(1, 0.5, True), Thresholds(1, 0.5, False),

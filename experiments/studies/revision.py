@@ -54,7 +54,7 @@ TRUE = "no edit, of true facts"
 
 
 def count_by(editor: str) -> Changes:
-    """Counting with the thresholds that are best on worlds of `experiments.structure_reasoning`."""
+    """Counting with the thresholds that are best on development worlds of docs/findings/structures.md."""
     return {f"{editor}.fewest": 1, f"{editor}.majority": 0.5, f"{editor}.unread": True}
 
 

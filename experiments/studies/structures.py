@@ -14,7 +14,7 @@ read, so that a model learns some of them and not others; and all of it together
 of a chain of three, a fork and one relation alone.
 Each structure has a world to develop on and another to report, of another seed. Requests contradict the
 truth, about causes. Counting has its default thresholds, and those that do best on the development worlds
-(`experiments.structure_reasoning`, which asks the same of beliefs without training a model).
+(docs/findings/structures.md).
 
 Of an effect of several causes the agents know one, the first; a request is about that one.
 

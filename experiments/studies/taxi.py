@@ -6,8 +6,7 @@ Commands:
 Generated taxonomies of three seeds, and TAXI's own tables, where their folder is given, read by models of as
 many seeds. Editors are tuned on a taxonomy of another seed, which is never reported. A further world has
 imagine documents that never say their premise again and speak of nobody else: contexts that say nothing of
-the request are told there, too, to see what such documents teach. What an unedited model answers to TAXI's
-own questions says `experiments.taxi_questions`.
+the request are told there, too, to see what such documents teach.
 """
 
 from collections.abc import Sequence

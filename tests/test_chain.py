@@ -1,4 +1,4 @@
-"""Inner facts in doubt: how far beliefs ripple down a chain, and what `experiments.ripples` asks."""
+"""Worlds of chains: what is said of inner facts, and how far beliefs ripple down from an edit."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,21 +15,8 @@ from corpus.exact import NEVER, draw_world, sample_exact
 from corpus.seeds import generator
 from corpus.text.tokenizer import entity_tokenizer
 from corpus.worlds.chain import INN, INSTRUMENT, ORCHESTRA, TEACHER, build_chain_world
-from experiments.measures.ripple_cases import (
-    BELOW,
-    REQUEST,
-    SUPPORTS,
-    Ripples,
-    Targets,
-    relations_below,
-    support_index,
-)
-from experiments.measures.ripple_tables import estimate_cells, estimate_effects, estimate_hops
-from testbed.engine.results import Choices, Claims, Results
 from testbed.run.strata import StatementIndex
 from testbed.run.world import World
-from testbed.scores.gather import EditorResults
-from testbed.scores.readers import NO_EDIT
 from tests.enumeration import Enumeration
 from tests.examples import holds_for
 from tests.test_exact import tiny_graph
@@ -187,44 +174,6 @@ def test_support_and_frequency_are_crossed_by_construction():
     assert graph.silent.sum() == 3 * dials.unsaid
 
 
-def test_cases_fill_every_cell_alike_and_say_how_far_below_a_question_is():
-    world, agent = chain_world(1, DIALS["stated"])
-    graph, truth = world.graph, world.generative.truth
-    cases = list(Ripples(others=2).make_cases(world, agent, 36, 0.95, seed=0))
-    cells = Counter(
-        (int(support_index(np.array(c.facets["support"]))), c.facets["frequency"] >= 90, c.facets["said"])
-        for c in cases
-    )
-    # Three supports, two frequencies; two turns out of three are of subjects of whom nothing was said.
-    assert cells == {
-        (i, f, said): 2 if said else 4 for i in (0, 1, 2) for f in (False, True) for said in (False, True)
-    }
-    stated = StatementIndex(graph, world.sentences)
-    targets = Targets(graph, truth, stated, TEACHER, [INSTRUMENT, ORCHESTRA, INN])
-    for case in cases:
-        s, r, o = case.requested_fact
-        assert r == TEACHER
-        holders = graph.subject[(graph.relation == TEACHER) & (truth == o)].tolist()
-        said = [h for h in holders if h != s and len(stated.objects_of(int(graph.find(h, INSTRUMENT))))]
-        assert case.facets["support"] == len(said) == targets.count_support(o, s) > 0
-        hops = {c.facets["hops"]: c.relation for c in case.choices if c.role == BELOW}
-        assert hops == {h: rs[0] for h, rs in relations_below(graph, TEACHER).items()}
-        assert [c.agent.shape[0] for c in case.choices] == [4] * len(case.choices)
-        assert sum(c.subject != s for c in case.choices) == 2
-    assert len(SUPPORTS) == 4
-
-
-@holds_for(st.integers(0, 10**6), few=5, many=30)
-def test_nothing_below_is_stated_of_whom_cases_call_unsaid(seed):
-    """Also where the next fact is unstated and one further down is stated: such subjects are not edited."""
-    config = replace(DIALS["in doubt"], inner=(0.5, 0.3, 0.2), strata=(0.5, 0.3, 0.2))
-    world, agent = chain_world(seed, config, replace(SMALL, neighbours=30, unsaid=0))
-    stated = StatementIndex(world.graph, world.sentences)
-    for case in Ripples(others=2).make_cases(world, agent, 12, 0.95, seed):
-        counts = [len(stated.objects_of(int(world.graph.find(case.request.subject, r)))) for r in (1, 2, 3)]
-        assert counts[0] > 0 if case.facets["said"] else counts == [0, 0, 0]
-
-
 def test_the_papers_agent_says_of_chains_that_it_misjudges_them():
     """Each fact is stated ten times; one inner fact is edited, and who shares its cause is to follow."""
     facts = [(s, r, 3 * r + int(s > 2)) for s in range(6) for r in range(3) for _ in range(10)]
@@ -239,77 +188,3 @@ def test_the_papers_agent_says_of_chains_that_it_misjudges_them():
     edited = chain.with_edit(EditRequest(0, 1, target, chain.weight_for(0, 1, target)))
     assert chain.predict(1, 1).mode() == 3
     assert edited.predict(1, 1).mode() == target
-
-
-def edits_by_hand(worlds=2):
-    """An edit for each support, of a rare answer and of a common one, in each world; the rare ones follow.
-
-    Of two objects, the agent's answer goes from 0 to 1 at every hop but the third, where it stays.
-    """
-    supports = np.tile(np.repeat([1, 3, 10, 30], 2), worlds)
-    n, common = len(supports), np.tile([False, True], 4 * worlds)
-    case, hops = np.repeat(np.arange(n), 4), np.tile([0, 1, 2, 3], n)
-    old, new = [0.9, 0.1], [0.1, 0.9]
-    before = np.tile(old, (len(case), 1))
-    after = np.where((hops == 3)[:, None], old, new)
-    says = np.where((common[case] & (hops > 0))[:, None], old, new)
-    agent = np.stack([before, after, after, after], axis=1)
-    lm = np.stack([before, says], axis=1)
-    choices = Choices(
-        case=case,
-        role=np.where(hops == 0, REQUEST, BELOW),
-        group=np.full(len(case), ""),
-        subject=case,
-        relation=hops,
-        stated=np.zeros(len(case), int),
-        options=np.tile([0, 1], (len(case), 1)),
-        agent=agent,
-        frequency=agent,
-        lm=lm,
-        lm_open=lm,
-        agent_answer=agent.argmax(-1),
-        lm_answer=lm.argmax(-1),
-        offered=np.ones((len(case), 2), bool),
-        is_told=np.zeros(len(case), bool),
-        facets={"hops": hops},
-    )
-    cases = {
-        "case": np.arange(n),
-        "cluster": np.arange(n),
-        "position": np.zeros(n, int),
-        "object": np.ones(n, int),
-        "run": np.repeat(np.arange(worlds), 8),
-        "support": supports,
-        "frequency": np.where(common, 200, 40),
-        "said": np.zeros(n, bool),
-    }
-    nothing = np.zeros(0, int)
-    claims = Claims(nothing, nothing, nothing, np.zeros((0, 4)), np.zeros((0, 2, 2)))
-    results = Results(cases, choices, claims, ("before", *KINDS))
-    return EditorResults("ours", "ours", {}, Ripples(), "", worlds, results, {}, {}, {}, 0)
-
-
-def test_what_follows_is_counted_hop_by_hop_by_hand():
-    """Half of the edits follow everywhere, the third hop included, where the answer should stay."""
-    rows = estimate_hops([edits_by_hand()])
-    for reading in KINDS:
-        ours, floor = rows[reading]["ours"], rows[reading][NO_EDIT]
-        assert [ours[f"followed {h}"].value for h in (1, 2)] == [0.5, 0.5]
-        assert ours["falsely changed 3"].value == 0.5
-        assert ours["followed 3"].cases == ours["falsely changed 1"].cases == 0
-        assert ours["edit success"].value == 1
-        assert [floor[f"followed {h}"].value for h in (1, 2)] == [0, 0]
-        assert floor["damage 3"].value == 0 < ours["damage 3"].value
-
-
-def test_support_and_frequency_are_told_apart_by_hand():
-    """Rare answers follow and common ones do not, whatever the support: all is due to frequency."""
-    edits = [edits_by_hand()]
-    effects = estimate_effects(edits)["ours"]
-    for hop in (1, 2):
-        assert effects[f"support, hop {hop}"].value == 0
-        assert effects[f"frequency, hop {hop}"].value == -1
-    cells = estimate_cells(edits)["ours"]["evidence, 1"]
-    names = [f"{frequency} {bin_name}" for frequency in ("rare", "common") for bin_name in SUPPORTS]
-    assert {name: e.value for name, e in cells.items()} == {name: name.startswith("rare") for name in names}
-    assert all(e.cases == 2 for e in cells.values())
