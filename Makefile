@@ -1,6 +1,9 @@
 # Two commands: `make demo` and `make test`. Each creates .venv from requirements.lock when it is missing.
 PYTHON ?= python3
 RUN := .venv/bin/python
+# Modules are compiled once and kept here, also where the surroundings say that Python is to write none.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/compiled
 
 .PHONY: demo test lint types tests walks torch slow attack docs format lock clean
 

@@ -73,7 +73,8 @@ def prepare_jax() -> None:
     sys.excepthook = _print_exception
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     jax.config.update("jax_compilation_cache_dir", str(base / "credence-testbed" / "xla"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
 def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -102,6 +102,7 @@ def make_step(step: Step, folder: Path) -> str:
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]),
         "PJRT_NPROC": "1",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05",
         "COLUMNS": "100",
     }  # fmt: skip
     try:
