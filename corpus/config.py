@@ -222,8 +222,8 @@ class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
     source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain"] = "builtin"
-    """builtin: generated. tsv: a table of subject, relation, object (TSV, CSV, Parquet or N-Triples, by its
-    name; gzipped or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
+    """builtin: generated. tsv: a table of subject, relation, object (TSV, CSV, Parquet, JSON lines or
+    RDF; packed or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
     their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
     in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated."""

@@ -20,8 +20,8 @@ from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.world import build_world
 from corpus.worlds.account import Account, load_account, save_account
-from corpus.worlds.ntriples import short_name
 from corpus.worlds.pairing import least_shared
+from corpus.worlds.rdf import short_name
 
 GOOD = "Ann\tborn in\tRome\nAnn\tcitizen of\tItaly\nBob\tborn in\tOslo\nBob\tcitizen of\tNorway\n"
 FACTS = [tuple(line.split("\t")) for line in GOOD.splitlines()]
@@ -195,16 +195,18 @@ def test_quoted_cells_hold_anything(tmp_path):
         ("w.tsv", GOOD.replace("\n", "\tx\n").encode(), "has the columns Ann, born in, Rome, x; name"),
         ("w.csv", csv_of(FACTS).encode() + b'"Cy","born in"\n', r"w\.csv, line 5: expected subject,relation"),
         ("w.csv", b"Ann,Rome\nBob,Oslo\n", r"w\.csv, line 1: expected subject,relation,object"),
-        ("w.ttl", b"@prefix x: <http://x/> .\n", "is Turtle, which is not read"),
-        ("w.txt", b"@prefix x: <http://x/> .\nx:a x:b x:c .\n", "is Turtle, which is not read"),
+        ("w.ttl", b"@prefix x: <http://x/> .\n", "the graph is empty"),
+        ("w.txt", b"@prefix x: <http://x/> .\nx:a x:b\n", r"w\.txt, line \d: .*"),
+        ("w.rdf", b"<rdf:RDF xmlns:rdf='http://rdf/'><x>", r"w\.rdf, line \d+: "),
+        ("w.nt", rb"<a> <b> <c\uD800> .", r"w\.nt, line 1: .*escape sequence '\\uD800'"),
         ("w.nt", b'<a> <b> "c"@en .\n', "objects of all 1 facts are literals"),
         ("w.jsonl", b'{"a": "Ann"}\nno\n', "expected one JSON object of labels a line"),
         ("w.jsonl", b'{"a": {"b": 1}, "c": 2, "d": 3}\n', "expected one JSON object of labels a line"),
         ("w.json", b'[{"a": 1}]\n', "expected one JSON object of labels a line"),
         ("w.tsv.xz", lzma.compress(GOOD.encode() * 99)[:-20], "is damaged or cut off"),
         ("w.tsv.gz", gzip.compress(GOOD.encode() * 99)[:-20], "is damaged or cut off"),
-        ("w.nt", b"<a> <b> <c> .\n<a> <b> c .\n", r"w\.nt, line 2: expected <subject> <relation> <object>"),
-        ("w.nt", b"<a> <b> <c> .\n<a> <b> <\xff> .\n", r"w\.nt, line 2: not UTF-8"),
+        ("w.nt", b"<a> <b> <c> .\n<a> <b> c .\n", r"w\.nt, line 2: .*: '<a> <b> c \.'"),
+        ("w.nt", b"<a> <b> <c> .\n<a> <b> <\xff> .\n", r"w\.nt, line 2: .*UTF-8"),
         ("w.nt", b"# nothing\n", "the graph is empty"),
         ("w.parquet", b"PAR1 no", "not a Parquet file"),
     ],
@@ -235,7 +237,7 @@ def test_columns_that_are_not_there(tmp_path):
 def test_iris_are_called_by_their_last_part(tmp_path):
     assert short_name("<http://dbpedia.org/resource/Barack_Obama>") == "Barack Obama"
     assert short_name("<http://x/y#caf%C3%A9>") == "caf\u00e9"
-    assert short_name(r"<http://x/\u4E2D/>") == "\u4e2d"
+    assert short_name("<http://x/\u4e2d/>") == "\u4e2d"
     assert short_name("_:b1") == ":b1"
     # Two IRIs with one last part are two entities.
     lines = [f"<http://{h}/Ann> <http://r/{r}> <http://o/{h}{r}> ." for h in "ab" for r in "xy"]
@@ -349,7 +351,7 @@ def test_blocks_do_not_matter(tmp_path, monkeypatch):
     graphs = []
     for size in (1 << 22, 1 << 10):
         monkeypatch.setattr("corpus.worlds.tables.BLOCK_BYTES", size)
-        monkeypatch.setattr("corpus.worlds.ntriples.BLOCK_BYTES", size)
+        monkeypatch.setattr("corpus.worlds.rdf.BATCH", 100)
         for name, content in contents.items():
             graph = world_of(tmp_path / name, content)
             graphs.append([graph.entities, told(graph)])
@@ -396,6 +398,23 @@ def iri(name):
     return f"<http://x/{name.replace(' ', '_')}>"
 
 
+def prefixed(name):
+    return f"x:{name.replace(' ', '_')}"
+
+
+RDF_XML = "".join(
+    [
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="http://x/">\n',
+        *(
+            f'<rdf:Description rdf:about="{iri(s)[1:-1]}"><{prefixed(r)} rdf:resource="{iri(o)[1:-1]}"/>'
+            "</rdf:Description>\n"
+            for s, r, o in ROWS
+        ),
+        "</rdf:RDF>\n",
+    ]
+)
+
+
 def text_of(rows, delimiter, quote=""):
     return "".join(delimiter.join(f"{quote}{cell}{quote}" for cell in row) + "\n" for row in rows)
 
@@ -414,6 +433,12 @@ def text_of(rows, delimiter, quote=""):
         "wide.jsonl": "".join(json.dumps(dict(zip(WIDE[0], row, strict=True))) + "\n" for row in WIDE[1:]),
         "named.csv": text_of([(o, s, r) for s, r, o in [("head", "predicate", "TAIL"), *ROWS]], ","),
         "quads.nq": "".join(f"{' '.join(map(iri, row))} <g> .\n" for row in ROWS),
+        "prefixes.ttl": "@prefix x: <http://x/> .\n"
+        + "".join(f"{' '.join(prefixed(cell) for cell in row)} .\n" for row in ROWS),
+        "graphs.trig": "PREFIX x: <http://x/>\nx:g {\n"
+        + "".join(f"{prefixed(s)} {prefixed(r)} {prefixed(o)} ;\n" + f"{prefixed(r2)} {prefixed(o2)} .\n"
+                  for (s, r, o), (_, r2, o2) in zip(ROWS[::2], ROWS[1::2], strict=True)) + "}\n",
+        "facts.rdf": RDF_XML,
         "facts.xz": lzma.compress(HOMES.encode()),
         "facts": bz2.compress(HOMES.encode()),
     }.items(),

@@ -1,7 +1,7 @@
-"""The facts of a table of labels, as its content tells: delimited text, JSON lines, Parquet, N-Triples.
+"""The facts of a table of labels, as its content tells: delimited text, JSON lines, Parquet, RDF.
 
 Columns are dictionary-encoded Arrow arrays, text files packed or not (design.md 2). Facts with an empty cell,
-and of N-Triples those whose object is a literal, are left out and counted.
+and of RDF those whose object is a literal, are left out and counted.
 """
 
 import csv
@@ -24,8 +24,8 @@ from corpus.errors import InputError
 from corpus.files import require_regular
 from corpus.worlds.account import Account
 from corpus.worlds.columns import Table, find_facts
-from corpus.worlds.ntriples import read_ntriples, short_name
 from corpus.worlds.rawfiles import LONGEST_NAME, Watch, read_unwatched
+from corpus.worlds.rdf import FORMATS, read_rdf, short_name
 from corpus.worlds.selection import Facts
 from corpus.worlds.unpacked import BLOCK_BYTES, CELL, open_table, require_rows
 
@@ -47,13 +47,17 @@ ENDINGS = {
     ".jsonl": "JSON",
     ".ndjson": "JSON",
     ".ttl": "Turtle",
-    ".n3": "Turtle",
+    ".trig": "Turtle",
+    ".n3": "N3",
+    ".rdf": "RDF/XML",
+    ".owl": "RDF/XML",
 }
 """The form of a file by its name, where that tells."""
 STARTS = {
     "Parquet": r"PAR1",
     "JSON": r"\s*[{\[]\s*[\"{]",
     "Turtle": r"\s*(?:@(?:prefix|base)|PREFIX|BASE)\s",
+    "RDF/XML": r"\s*(?:<\?xml[^>]*>\s*)?<rdf:RDF\s",
     "N-Triples": r"(?:<[^>\s]+>|_:\S+)\s+<[^>\s]+>\s.*\.\s*$",
 }
 """The form of a file by how its content begins."""
@@ -74,7 +78,7 @@ class Form(NamedTuple):
 
 
 def find_form(path: Path, watch: Watch = read_unwatched) -> str | Form:
-    """Parquet, JSON, Turtle or N-Triples, or how lines are taken apart.
+    """Parquet, JSON, a form of RDF, or how lines are taken apart.
 
     Raises:
         InputError: a damaged archive, or UTF-16.
@@ -265,7 +269,7 @@ class TableLabels:
     Args:
         strings: string[n], different from each other.
         mark: begins the keys.
-        are_iris: whether they are N-Triples' <...>, of which the last part is shown.
+        are_iris: whether they are RDF's <...>, of which the last part is shown.
     """
 
     def __init__(self, strings: pa.Array, mark: str, are_iris: bool) -> None:
@@ -306,15 +310,11 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
     if path.is_dir():
         raise InputError(f"{path} is a folder; --world.source wikidata reads folders in Wikidata5m's layout")
     form, literals = find_form(path), 0
-    if form == "Turtle":
-        raise InputError(
-            f"{path} is Turtle, which is not read; write it as N-Triples, for example by rdflib's "
-            f"rdfpipe -i turtle -o nt {path} > facts.nt"
-        )
-    if form == "N-Triples" and config.columns:
-        raise InputError(f"{path} is N-Triples: --world.columns does nothing there, so leave it out")
-    if form == "N-Triples":
-        columns, literals = read_ntriples(path, watch)
+    is_rdf = form in FORMATS
+    if is_rdf and config.columns:
+        raise InputError(f"{path} is {form}: --world.columns does nothing there, so leave it out")
+    if is_rdf:
+        columns, literals = read_rdf(path, str(form), watch)
         account.leave_out("facts whose object is a literal", literals, examples=())
     else:
         columns = _read_columns(path, form, config.columns, watch, note)
@@ -334,11 +334,10 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
     account.leave_out(
         f"facts with a name of more than {LONGEST_NAME:,} bytes", len(is_short) - is_short.sum(), long
     )
-    are_iris = form == "N-Triples"
     return Facts(
         triples if is_short.all() else triples[is_short],
-        TableLabels(entities, "#", are_iris),
-        TableLabels(relations, "#r", are_iris),
+        TableLabels(entities, "#", is_rdf),
+        TableLabels(relations, "#r", is_rdf),
         str(path),
     )
 
