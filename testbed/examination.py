@@ -16,7 +16,7 @@ from testbed.console import show_progress
 from testbed.engine.methods import Method
 from testbed.engine.records import TABLES, table_file
 from testbed.engine.results import read_results
-from testbed.engine.sweep import Bench
+from testbed.engine.sweep import Sweep
 from testbed.engine.unasked import ask_unasked_facts
 from testbed.evaluations.interface import Evaluation
 from testbed.grid import Grid
@@ -191,9 +191,9 @@ def examine_editor(
     """
     evaluation, columns = settings.chosen_evaluation, columns_of(settings.chosen_evaluation)
     cases = draw_cases(run.world, run.agent, settings)
-    bench = Bench(run.run, run.world, run.model, cases, columns, settings)
-    with show_progress(name, bench.edit_count) as advance:
-        bench.edit_cases(method, folder, advance)
+    sweep = Sweep(run.run, run.world, run.model, cases, columns, settings)
+    with show_progress(name, sweep.edit_count) as advance:
+        sweep.edit_cases(method, folder, advance)
     temperatures = folder / "temperatures.json"
     recalibrate(run.world, run.model, run.agent, cases, settings.seed, temperatures)
     results = recalibrate_results(read_results(folder, columns), temperatures)

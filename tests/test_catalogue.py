@@ -20,11 +20,11 @@ from testbed.engine.catalogue import (
     entry_named,
     own_configurations,
 )
+from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import Questions
 from testbed.engine.requests import build_requests
 from testbed.engine.run_answers import RunAnswers
 from testbed.engine.tuning import method_named
-from testbed.engine.worker import Worker
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample, load_model
 from testbed.run.runs import Run
@@ -235,8 +235,8 @@ def test_ask_makes_the_edit_that_a_sweep_makes(trained):
         sample = corpus_sample(run, world, [case], 0)
         state = method.editor.prepare(model, sample)
         requests = build_requests(world.tokenizer, [case], [method.facts_told(case)])
-        worker = Worker(Questions(world, model, [case]), method, state, requests, 0)
-        swept, _, _ = worker.edit_independently(np.array([[0]]))
+        prepared = PreparedEditor(Questions(world, model, [case]), method, state, requests, 0)
+        swept = prepared.edit(np.array([[0]])).deltas
         asked = answers.delta_of_edit(method, run, case, 0)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[0], b, rtol=1e-4, atol=1e-6), swept, asked)
 

@@ -92,11 +92,11 @@ def test_shards_one_after_another_are_the_whole(trained, whole, tmp_path, monkey
 
     write, written = sweep.write_rows, []
 
-    def dying(rows, folder, columns, stem):
+    def dying(rows, folder, columns, stem, **more):
         if written:
             raise KeyboardInterrupt
         written.append(stem)
-        write(rows, folder, columns, stem)
+        write(rows, folder, columns, stem, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(sweep, "write_rows", dying)

@@ -24,14 +24,14 @@ from testbed.engine.catalogue import editor_entries
 from testbed.engine.controls.oracle import half_of_questions
 from testbed.engine.methods import Belief, Method, the_request
 from testbed.engine.plan import SweepPlan, make_plan
+from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import answer_probes, truth_words
 from testbed.engine.records import TABLES, control_stem, is_written
 from testbed.engine.requests import build_requests
 from testbed.engine.results import read_results
-from testbed.engine.sweep import Bench
+from testbed.engine.sweep import Sweep
 from testbed.engine.tuning import method_named
 from testbed.engine.versions import identify_method
-from testbed.engine.worker import Worker
 from testbed.evaluations.hase import ROLES
 from testbed.evaluations.hase.metrics import rows_of_role
 from testbed.protocol import ControlRequest, Passage, hide_spot_checks
@@ -54,9 +54,10 @@ MODES = {
 }
 
 
-def worker_of(questions, method, state):
+def prepared_of(questions, method, state):
     told = [method.facts_told(case) for case in questions.cases]
-    return Worker(questions, method, state, build_requests(questions.tokenizer, questions.cases, told), 0)
+    requests = build_requests(questions.tokenizer, questions.cases, told)
+    return PreparedEditor(questions, method, state, requests, 0)
 
 
 class Killed(Exception):  # noqa: N818
@@ -75,12 +76,12 @@ def ready(trained):
     return run, world, model, [c._replace(passages=(p,)) for c, p in zip(cases, asked, strict=True)]
 
 
-def bench_of(ready, settings=MODES["independent"]):
-    return Bench(*ready, COLUMNS, settings)
+def sweep_of(ready, settings=MODES["independent"]):
+    return Sweep(*ready, COLUMNS, settings)
 
 
 def edited(ready, mode, folder, method=LORA, advance=lambda *_: None):
-    bench_of(ready, MODES[mode]).edit_cases(method, folder, advance)
+    sweep_of(ready, MODES[mode]).edit_cases(method, folder, advance)
     return folder
 
 
@@ -131,17 +132,17 @@ def answers_of(folder, stem, number):
 
 @pytest.fixture
 def compiled_once(monkeypatch):
-    """Workers of one editor and equal shapes share programs, as processes do by the cache on disk."""
-    compiled, programs = Worker._compiled_program, {}
+    """Edits by one editor and of equal shapes share programs, as processes do by the cache on disk."""
+    compiled, programs = PreparedEditor._compiled_program, {}
 
-    def shared(worker, name, function, *arguments):
+    def shared(prepared, function, *arguments):
         shapes = [(x.shape, x.dtype) for x in jax.tree.leaves(arguments)]
-        key = (name, worker.editor, jax.tree.structure(arguments), str(shapes))
+        key = (function, prepared.editor, jax.tree.structure(arguments), str(shapes))
         if key not in programs:
-            programs[key] = compiled(worker, name, function, *arguments)
+            programs[key] = compiled(prepared, function, *arguments)
         return programs[key]
 
-    monkeypatch.setattr(Worker, "_compiled_program", shared)
+    monkeypatch.setattr(PreparedEditor, "_compiled_program", shared)
 
 
 @each_mode
@@ -242,20 +243,20 @@ def test_what_is_retained_equals_editing_step_by_step(ready, whole):
     """Two batches of three edits on top of each other, composed unmerged and asked one case at a time."""
     _, world, model, cases = ready
     mode = "sequences of batches"
-    bench = bench_of(ready, MODES[mode])
-    worker = worker_of(bench.questions, LORA, {})
+    shared = sweep_of(ready, MODES[mode])
+    prepared = prepared_of(shared.questions, LORA, {})
     kept = read_results(whole[mode], COLUMNS, "retained-6-")
     number = kept.cases["case"]
     edit_once = jax.jit(LORA.editor.edit)
     now = model
     for which in (np.arange(3)[None], np.arange(3, 6)[None]):
-        _, _, request, key = worker._single_edit_arguments(which)
+        _, _, request, key = prepared.arguments_of_first(which)
         now = now.with_delta(edit_once(now, {}, request, key)[0])
     for k in range(6):
-        probes = bench.questions.probes_of(np.array([[k]]))
+        probes = shared.questions.probes_of(np.array([[k]]))
         delta = jax.tree.map(lambda x: x[None], now.delta)
         readings = answer_probes(
-            model, delta, probes, truth_words(world.tokenizer), bench.questions.names.longest
+            model, delta, probes, truth_words(world.tokenizer), shared.questions.names.longest
         )
         # Several of a case's questions may have one role, so they are taken in their order.
         rows = np.flatnonzero(kept.choices.case == np.flatnonzero(number == k)[0])
@@ -351,7 +352,7 @@ def test_only_retraining_is_told_how_much_evidence_it_is(ready):
     settings = EditSettings(run=run.name, runs=run.folder.parent)
     for name in ("lora-down", "oracle", "random-target", "retrain"):
         method = method_named(name, settings, world)
-        _, _, request, _ = worker_of(bench_of(ready).questions, method, {})._single_edit_arguments(
+        _, _, request, _ = prepared_of(sweep_of(ready).questions, method, {}).arguments_of_first(
             np.array([[0]])
         )
         weight = cases[0].request.weight if name == "retrain" else 0.0
@@ -367,8 +368,8 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
         case._replace(controls=(ControlRequest("somebody else", fact),))
         for case, fact in zip(cases, others, strict=True)
     ]
-    bench = Bench(run, world, model, controlled, COLUMNS, MODES["independent"])
-    assert bench.edit_count == 2 * CASES
+    shared = Sweep(run, world, model, controlled, COLUMNS, MODES["independent"])
+    assert shared.edit_count == 2 * CASES
     stem, calls = control_stem("somebody else"), iter(range(1000))
 
     def killed(*_):
@@ -377,19 +378,19 @@ def test_controls_are_told_something_else_and_asked_the_same(ready, tmp_path):
             raise Killed
 
     with pytest.raises(Killed):
-        bench.edit_cases(LORA, tmp_path, killed)
+        shared.edit_cases(LORA, tmp_path, killed)
     assert stems(tmp_path) == [], "the tables come last"
     assert sum(part.startswith(stem) for part in stems(tmp_path / "parts")) == math.ceil(CASES / 4)
-    bench.edit_cases(LORA, tmp_path, lambda *_: None)
+    shared.edit_cases(LORA, tmp_path, lambda *_: None)
     assert stems(tmp_path) == ["", stem]
     told = [case._replace(request=case.request._replace(subject=s, relation=r, object=o))
             for case, (s, r, o) in zip(cases, others, strict=True)]  # fmt: skip
-    Bench(run, world, model, told, COLUMNS, MODES["independent"]).edit_cases(
+    Sweep(run, world, model, told, COLUMNS, MODES["independent"]).edit_cases(
         LORA, tmp_path / "told", lambda *_: None
     )
     np.testing.assert_array_equal(after(tmp_path, stem), after(tmp_path / "told"))
     assert not np.array_equal(after(tmp_path), after(tmp_path, stem))
-    inside = Bench(run, world, model, controlled, COLUMNS, MODES["sequences"])
+    inside = Sweep(run, world, model, controlled, COLUMNS, MODES["sequences"])
     assert inside.controls == [], "in sequences nothing else is told"
 
 
@@ -427,7 +428,7 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
     _, world, _, cases = ready
     table, tokenizer = tables(whole[mode])["cases.parquet"], world.tokenizer
     size = MODES[mode].batch
-    longest = bench_of(ready).questions.names.longest + 1
+    longest = sweep_of(ready).questions.names.longest + 1
 
     def read_of(case):
         # What is read of "<s> s r o ." is all but the last place of the answer.
@@ -444,7 +445,7 @@ def test_the_cost_of_a_sweep(mode, ready, whole):
         assert (steps, forward, backward) == (STEPS, seen, seen)
     cost = json.loads((whole[mode] / "cost.json").read_text(encoding="utf-8"))
     assert cost["peak_bytes"] > 0
-    _, _, request, _ = worker_of(bench_of(ready).questions, LORA, {})._single_edit_arguments(
+    _, _, request, _ = prepared_of(sweep_of(ready).questions, LORA, {}).arguments_of_first(
         np.arange(size)[None]
     )
     by_hand = flops_by_hand(ready[2].config, ready[2].vocabulary, request, LORA.editor.config)
@@ -469,14 +470,14 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
 @pytest.mark.parametrize(("share", "wanted"), [(0.3, 1), (7.5, 6), (100, CASES)])
 def test_no_more_edits_at_once_than_fit_as_compiled(ready, monkeypatch, share, wanted):
     """Edits may take more than their shapes show; chunks of one size then: 3 of 6 where 7 would fit."""
-    bench = bench_of(ready, ALL)
-    worker = worker_of(bench.questions, LORA, {})
-    taken, asked = worker.bytes_compiled(CASES), []
-    assert worker.bytes_compiled(1) > 0
+    shared = sweep_of(ready, ALL)
+    prepared = prepared_of(shared.questions, LORA, {})
+    taken, asked = prepared.bytes_compiled(CASES), []
+    assert prepared.bytes_compiled(1) > 0
     monkeypatch.setattr(plan, "free_bytes", lambda: share * taken / plan.SHARE)
     monkeypatch.setattr(plan, "edits_that_fit", lambda *_: 10**6)
-    monkeypatch.setattr(worker, "bytes_compiled", lambda n: asked.append(n) or taken)
-    assert make_plan(worker, ALL, bench.shard, None, 1.0).abreast == wanted
+    monkeypatch.setattr(prepared, "bytes_compiled", lambda n: asked.append(n) or taken)
+    assert make_plan(prepared, ALL, shared.shard).abreast == wanted
     assert asked[0] == CASES
     assert asked[-1] >= wanted
 
@@ -485,14 +486,14 @@ def test_no_more_edits_at_once_than_fit_as_compiled(ready, monkeypatch, share, w
 def retrained(ready):
     """A function: the weights after training again with evidence that counts `copies` times."""
     run, world, model, _ = ready
-    bench = bench_of(ready, replace(ALL, batch_edits=1))
+    shared = sweep_of(ready, replace(ALL, batch_edits=1))
     for_all = method_named("retrain", EditSettings(run=run.name, runs=run.folder.parent), world)
 
     def train_again(copies):
         editor = replace(for_all.editor, config=replace(for_all.editor.config, copies=copies))
         told_it = for_all._replace(editor=editor)
-        worker = worker_of(bench.questions, told_it, editor.prepare(model, bench.sample))
-        _, state, requests, keys = worker._edit_arguments(np.array([[0], [1]]))
+        prepared = prepared_of(shared.questions, told_it, editor.prepare(model, shared.sample))
+        _, state, requests, keys = prepared.arguments(np.array([[0], [1]]))
         return edit_batch(editor, model, state, requests, keys)
 
     return train_again

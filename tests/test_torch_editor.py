@@ -20,9 +20,9 @@ from testbed.advice import ask_options
 from testbed.engine.catalogue import edits_torch_models, entry_named, own_configurations
 from testbed.engine.checks import errors_attributed_to, prepare_editor
 from testbed.engine.file_exchange.requests import describe_request, read_request
+from testbed.engine.prepared_editor import next_edits
 from testbed.engine.tuning import method_named
 from testbed.engine.versions import identify_method
-from testbed.engine.worker import next_edits
 from testbed.run.runs import Run
 from testbed.settings import EditSettings
 from tests.runs import at, copied, killed_after, python

@@ -12,8 +12,8 @@ from lm.editors.lora.method import lora_down
 from testbed.engine import requests
 from testbed.engine.methods import Method, the_request
 from testbed.engine.plan import order_by_length
+from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import Questions
-from testbed.engine.worker import Worker
 from testbed.run.agents import paper_agent
 from tests.edited import hase_cases
 from tests.toys import random_model, spelt_world
@@ -46,15 +46,15 @@ def test_padding_changes_no_edit(world, monkeypatch):
     cases = hase_cases(spelt, paper_agent(spelt), 12)
     questions = Questions(spelt, random_model(spelt.tokenizer.vocabulary), cases)
     told = requests.build_requests(spelt.tokenizer, cases, [*map(the_request, cases)])
-    worker = Worker(questions, Method(lora_down(LoraConfig(steps=3)), the_request), {}, told, 0)
+    editor = PreparedEditor(questions, Method(lora_down(LoraConfig(steps=3)), the_request), {}, told, 0)
     request = told[""]
     assert len(request.widths) > 1, "several widths"
     order = order_by_length(spelt.tokenizer, [case.requested_fact for case in cases])
     assert sorted(order) == [*range(12)] != order
     which = np.array(order[:4])[:, None]
-    narrow, _, _ = worker.edit_independently(which)
+    narrow = editor.edit(which).deltas
     assert request.of_edits(which, narrow=True).prompt.shape[-1] < request.widths[-1][0]
     told[""] = request._replace(widths=request.widths[-1:], width_index=np.zeros(12, int))
-    wide, _, _ = worker.edit_independently(which)
+    wide = editor.edit(which).deltas
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), narrow, wide)
     assert max(np.abs(x).max() for x in jax.tree.leaves(narrow)) > 1e-3

@@ -52,9 +52,9 @@ from testbed.commands.corpus import build_corpus
 from testbed.console import print_table
 from testbed.engine.methods import Method, the_request
 from testbed.engine.plan import order_by_length
+from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import Questions, answer_probes, option_log_probabilities
 from testbed.engine.requests import build_requests
-from testbed.engine.worker import Worker
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
 from testbed.run.runs import Run
@@ -108,19 +108,19 @@ def order_cases(questions: Questions) -> list[int]:
     return order_by_length(questions.tokenizer, [case.requested_fact for case in questions.cases])
 
 
-def build_worker(questions: Questions, size: Size) -> Worker:
+def prepare_editing(questions: Questions, size: Size) -> PreparedEditor:
     """lora-down by the preset's recipe."""
     method = Method(lora_down(EDIT[size].configs["lora-down"]), the_request)
     requests = build_requests(questions.tokenizer, questions.cases, [*map(the_request, questions.cases)])
-    return Worker(questions, method, {}, requests, 0)
+    return PreparedEditor(questions, method, {}, requests, 0)
 
 
 def compile_edits(
     questions: Questions, size: Size, batch: int
 ) -> tuple[Callable[[], object], int, dict[str, float]]:
     """The shortest, middle and longest edits of a sweep, side by side; how many; and what compiling took."""
-    worker, order = (
-        build_worker(questions, size),
+    editing, order = (
+        prepare_editing(questions, size),
         np.array(order_cases(questions)),
     )
     starts = (0, (CASES - batch) // 2, CASES - batch)
@@ -128,7 +128,7 @@ def compile_edits(
 
     def edit_batches() -> None:
         for which in batches:
-            worker.edit_independently(which)
+            editing.edit(which)
 
     compiling = time_once(edit_batches)
     with note_compilations() as again:
@@ -199,10 +199,8 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     shortest, middle, longest = (order[i] for i in (0, CASES // 2, -1))
     fact = [the_request(questions.cases[middle])[0].fact]
     request = make_requests(questions.tokenizer, fact, [0.0], [0.0])
-    worker = build_worker(questions, size)
-    flops = np.mean(
-        [worker.cost_per_case(np.array([[case]]))["flops"] for case in (shortest, middle, longest)]
-    )
+    editing = prepare_editing(questions, size)
+    flops = np.mean([editing.flops_per_case(np.array([[case]])) for case in (shortest, middle, longest)])
     threads = sorted({1, os.cpu_count() or 1})
     seconds: dict[str, list[float]] = {}
 

@@ -18,7 +18,7 @@ from testbed.engine.methods import Method
 from testbed.engine.plan import PLAN
 from testbed.engine.records import Columns, control_stem, is_complete
 from testbed.engine.results import NoNumbersError, halves_of, read_results
-from testbed.engine.sweep import Bench, finish_sweep
+from testbed.engine.sweep import Sweep, finish_sweep
 from testbed.engine.trace import CONFIG, folder_of, inputs_of, read_config, read_notes
 from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
 from testbed.engine.versions import identify_method, versions_of_cases
@@ -188,17 +188,17 @@ def run_jobs(
     """
     agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
-    bench = Bench(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
+    sweep = Sweep(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
     write = write_json_once if options.shard else write_json
     for job in pending:
-        untraced = {"standard": standard, "controls": bench.controls} | jobs.origin
+        untraced = {"standard": standard, "controls": sweep.controls} | jobs.origin
         untraced["made_with"] = with_beginning(job.folder, jobs.origin["made_with"])
         write(job.folder / "config.json", job.trace | untraced)
         assert job.method is not None, "only testbed.score has results without a method"
         try:
-            with show_progress(job.name, bench.edit_count) as advance:
-                bench.edit_cases(job.method, job.folder, advance)
+            with show_progress(job.name, sweep.edit_count) as advance:
+                sweep.edit_cases(job.method, job.folder, advance)
         except InputError:
             forget_refused(job.folder)
             raise

@@ -14,7 +14,7 @@ from testbed.console import print_table, say, show_progress
 from testbed.engine.catalogue import editor_entries, whose_options
 from testbed.engine.records import Columns
 from testbed.engine.results import halves_of, read_results
-from testbed.engine.sweep import Bench
+from testbed.engine.sweep import Sweep
 from testbed.engine.tuning import method_named, tuned_file, tuning_context
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.examination import draw_cases
@@ -71,7 +71,7 @@ class Development(NamedTuple):
 
     run: Run
     world: World
-    bench: Bench
+    sweep: Sweep
     columns: Columns
 
 
@@ -85,26 +85,26 @@ def plan_development(options: TuneSettings) -> Development:
     agent = agent_named(options.agent, world, options.paper_agent)
     cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
     alone = replace(options, sequential=1, batch=1, batch_edits="auto")
-    bench = Bench(run, world, model, cases, columns, alone)
-    return Development(run, world, bench, columns)
+    sweep = Sweep(run, world, model, cases, columns, alone)
+    return Development(run, world, sweep, columns)
 
 
 def search_settings(
     development: Development, name: str, entry: Entry, options: TuneSettings
 ) -> dict[str, Any]:
     """Edit with every setting; what came of each, and the one that is chosen."""
-    run, world, bench, columns = development
+    run, world, sweep, columns = development
     evaluation = options.chosen_evaluation
     headlines = metrics_shown_in(evaluation.metrics, "headline")
     settings = settings_to_try(options.configs.get(entry.options, entry.config), entry.search, options.trials)
     alone = replace(options, sequential=1, batch=1)
     folder = run.folder / "tuned" / f".{name.replace(':', '.')}"
     lines = []
-    with show_progress(f"tune {name}", len(settings) * bench.edit_count) as advance:
+    with show_progress(f"tune {name}", len(settings) * sweep.edit_count) as advance:
         for setting in settings:
             configs = options.configs | {entry.options: setting}
             shutil.rmtree(folder, ignore_errors=True)
-            bench.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
+            sweep.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
             searched_values = {key: getattr(setting, key) for key in entry.search}
             lines.append(searched_values | measure_headlines(evaluation, folder, columns, name))
     shutil.rmtree(folder, ignore_errors=True)

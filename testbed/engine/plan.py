@@ -4,6 +4,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,11 +14,12 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import read_json
 from corpus.text.tokenizer import Tokenizer
+from lm.delta import empty_carry
 from lm.language_model import LanguageModel
 from testbed.engine.methods import Triple
+from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import ProbeShape
 from testbed.engine.records import control_stem, is_written
-from testbed.engine.worker import Worker
 from testbed.run.lock import ALL, Shard
 
 if TYPE_CHECKING:
@@ -93,36 +95,35 @@ class Chunk(NamedTuple):
         control: what the editor is told in place of the request, "" for the request.
         cases: int[abreast, sequence].
         sequences: how many of them are not repeated ones.
-        stems: what the names of its tables begin with, for each of the plan's stages; the last begins all.
+        stem: what the names of its tables begin with.
     """
 
     control: str
     cases: np.ndarray
     sequences: int
-    stems: list[str]
+    stem: str
 
 
-def make_plan(
-    worker: Worker, settings: "EditSettings", shard: Shard, changed: Any, flops: float
-) -> SweepPlan:
-    """The plan of a sweep; how many edits are made side by side stays so, since parts are cut by it.
-
-    Args:
-        changed, flops: see `Worker.estimate_edit`; they matter where as many edits are wanted as fit.
-    """
-    questions, method, devices = worker.questions, worker.method, settings.mesh.data
+def make_plan(editor: PreparedEditor, settings: "EditSettings", shard: Shard) -> SweepPlan:
+    """The plan of a sweep; how many edits are made side by side stays so, since parts are cut by it."""
+    questions, method, devices = editor.questions, editor.method, settings.mesh.data
     cases, size = len(questions.cases), settings.batch_edits
     order: list[int] = []
-    sequences = cases // settings.sequence
+    sequences, rounds = cases // settings.sequence, settings.sequence // settings.batch
     if size == "auto":
-        most = min(method.most, edits_in_short_time(flops * settings.batch))
-        facts = worker.requests[""].facts * settings.batch
+        first = np.arange(settings.batch)[None]
+        changed = [editor.delta_shapes(first)]
+        if rounds > 1:
+            carry = partial(empty_carry, vocabulary=questions.model.vocabulary, times=rounds)
+            changed.append(jax.eval_shape(carry, changed[0]))
+        most = min(method.most, edits_in_short_time(editor.flops_per_case(first) * settings.batch))
+        facts = editor.requests[""].facts * settings.batch
         size = edits_that_fit(questions.model, changed, questions.shape, facts, most) * devices
     each = _edits_per_device(sequences, size, shard, devices)
     if settings.sequence == 1:
         order = order_by_length(questions.tokenizer, [case.requested_fact for case in questions.cases])
         if settings.batch_edits == "auto":
-            size = compiled_edits_that_fit(lambda n: worker.bytes_compiled(n * devices), each) * devices
+            size = compiled_edits_that_fit(lambda n: editor.bytes_compiled(n * devices), each) * devices
             each = _edits_per_device(sequences, size, shard, devices)
     return SweepPlan(cases, settings.sequence, settings.batch, each * devices, order)
 
@@ -171,18 +172,17 @@ def unfinished_chunks(
     """
     firsts = plan.firsts[shard.number - 1 :: shard.of]
     pieces = [(first, plan.cases_of(first), plan.sequences_in(first)) for first in firsts]
-    stages = plan.stages
     chunks = [
-        Chunk(control, cases, sequences, [chunk_stem(control, first, stage) for stage in stages])
+        Chunk(control, cases, sequences, chunk_stem(control, first))
         for control in (*controls, "")
         for first, cases, sequences in pieces
     ]
-    return [chunk for chunk in chunks if not is_written(folder / "parts", chunk.stems[-1])]
+    return [chunk for chunk in chunks if not is_written(folder / "parts", chunk.stem)]
 
 
-def chunk_stem(control: str, first: int, stage: str) -> str:
+def chunk_stem(control: str, first: int) -> str:
     """What the names of a chunk's tables begin with."""
-    return f"{control_stem(control)}{first:06d}-{stage}"
+    return f"{control_stem(control)}{first:06d}-"
 
 
 def _edits_per_device(sequences: int, size: int, shard: Shard, devices: int) -> int:

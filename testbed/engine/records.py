@@ -154,7 +154,7 @@ def rows_of_cases(
             has seen; empty if it has seen none.
     """
     generated = [names.objects_of(np.asarray(x.tokens)) for x in (before, after)]
-    rows: Rows = {table: [] for table in TABLES}
+    rows = no_rows()
     for i, case in enumerate(cases):
         number = int(how.case[i])
         for q, choice in enumerate(case.choices):
@@ -250,16 +250,29 @@ def line_of(row: dict) -> Line:
     return Line(row["text"], sentence, row["flaw"])
 
 
-def concatenate_rows(first: Rows, second: Rows) -> Rows:
-    """The rows of both, in this order."""
-    return {table: first[table] + second[table] for table in TABLES}
+def no_rows() -> Rows:
+    """Tables that are empty."""
+    return {table: [] for table in TABLES}
 
 
-def write_rows(rows: Rows, folder: Path, columns: Columns, stem: str = "") -> None:
-    """Write the tables of one stem, each file whole or not at all, `cases` last."""
+def concatenate_rows(*several: Rows) -> Rows:
+    """All their rows, in this order."""
+    return {table: [row for rows in several for row in rows[table]] for table in TABLES}
+
+
+def write_rows(
+    rows: Rows, folder: Path, columns: Columns, stem: str = "", behind: Sequence[str] = ()
+) -> None:
+    """Write the tables of one stem, each file whole or not at all, `cases` last.
+
+    Args:
+        behind: stems of this folder whose rows come first.
+    """
     for table in TABLES:
+        schema = columns.schemas[table]
+        stored = [read_table(table_file(folder, table, part), schema) for part in behind]
         with staged_file(table_file(folder, table, stem)) as aside:
-            pq.write_table(pa.Table.from_pylist(rows[table], schema=columns.schemas[table]), aside)
+            pq.write_table(pa.concat_tables([*stored, pa.Table.from_pylist(rows[table], schema)]), aside)
 
 
 def merge_tables(
