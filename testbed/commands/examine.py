@@ -7,30 +7,40 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import jax
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, staged_folder, write_json
 from corpus.worlds.account import ACCOUNT
+from testbed.cells import Shown
 from testbed.commands.corpus import build_corpus
-from testbed.commands.edit import Jobs, draw_with_agent, make_missing_edits, plan_jobs
+from testbed.commands.edit import Jobs, JudgedCases, draw_with_agent, make_missing_edits, plan_jobs
 from testbed.commands.export import export
 from testbed.commands.score import import_answers
 from testbed.commands.train import train
 from testbed.console import print_table, say
+from testbed.engine.catalogue import whose_options
+from testbed.engine.file_exchange.cases import hash_cases
+from testbed.engine.integrity import hash_weights
+from testbed.engine.results import read_results
+from testbed.engine.trace import read_config
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.own import plain_name
+from testbed.protocol import Case
 from testbed.run.lock import only_one
+from testbed.run.model import load_model
 from testbed.run.runs import ORIGIN, differing_settings, finished_training, fit_settings, provenance
+from testbed.run.runtime import describe_device, prepare_jax
+from testbed.run.world import World, load_world
+from testbed.scorecard import Scorecard, WorldResults, card_as_data, card_table, make_card
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
+from testbed.scores.recalibration import recalibrate_results
+from testbed.scores.tables import format_cell, markdown_section
+from testbed.scores.versions import select_versions
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
 from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
-
-if TYPE_CHECKING:
-    from testbed.commands.edit import JudgedCases
-    from testbed.protocol import Case
-    from testbed.run.world import World
-    from testbed.scorecard import Scorecard, WorldResults
 
 PAGE = "scorecard.md"
 
@@ -100,8 +110,6 @@ def name_editors(options: ExamineSettings, references: Sequence[str]) -> list[Ex
 
 def own_settings(options: ExamineSettings, editor: str) -> dict[str, Any]:
     """The hyper-parameters of an editor that are not the defaults; these are the same in all worlds."""
-    from testbed.engine.catalogue import whose_options
-
     key, defaults = whose_options(editor).options, ExamineSettings().configs
     config = options.configs.get(key)
     return {} if config is None or config == defaults.get(key) else {key: config}
@@ -115,7 +123,7 @@ def check_answers(editor: Examined, worlds: Sequence[SuiteWorld]) -> None:
         raise InputError(f"{editor.word} has no folder {missing[0]}; answer every world of --export")
 
 
-def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple["JudgedCases", dict[str, Any]]:
+def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple[JudgedCases, dict[str, Any]]:
     """Make a world's corpus and model where they are missing; it is the suite's before anything is trained.
 
     Args:
@@ -127,8 +135,6 @@ def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple["Jud
     Raises:
         InputError: this machine has made another world than the suite's.
     """
-    from testbed.run.world import load_world
-
     if not world.run.corpus.exists():
         build_corpus(world.corpus)
     made = load_world(world.run)
@@ -143,11 +149,9 @@ def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple["Jud
 
 
 def edit_world(
-    world: SuiteWorld, editors: Sequence[Examined], options: ExamineSettings, judged: "JudgedCases"
+    world: SuiteWorld, editors: Sequence[Examined], options: ExamineSettings, judged: JudgedCases
 ) -> dict[str, Jobs]:
     """By editor, its edits of a world: jobs with one job."""
-    import jax
-
     settings = world.edits
     by_editor = {}
     others = [one for one in editors if one.name not in settings.editors and can_edit(one.name, settings)]
@@ -167,7 +171,7 @@ def edit_world(
     return by_editor
 
 
-def edit_by_one(settings: EditSettings, judged: "JudgedCases") -> Jobs:
+def edit_by_one(settings: EditSettings, judged: JudgedCases) -> Jobs:
     """The edits of one editor, made where they are missing."""
     jobs = plan_jobs(settings)
     with only_one(jobs.run, "edit"):
@@ -177,21 +181,15 @@ def edit_by_one(settings: EditSettings, judged: "JudgedCases") -> Jobs:
     return jobs
 
 
-def read_world(world: SuiteWorld, jobs: Jobs) -> "WorldResults":
+def read_world(world: SuiteWorld, jobs: Jobs) -> WorldResults:
     """What one editor's edits came to; edits that left no numbers are failures, even where all are."""
-    from testbed.engine.results import read_results
-    from testbed.scorecard import WorldResults
-    from testbed.scores.recalibration import recalibrate_results
-
     results = read_results(jobs.jobs[0].folder, jobs.columns, may_be_silent=True)
     evaluation = world.edits.chosen_evaluation
     return WorldResults(world.name, evaluation, recalibrate_results(results, jobs.temperatures))
 
 
-def digest_world(world: SuiteWorld, made: "World", cases: "list[Case]") -> dict[str, Any]:
+def digest_world(world: SuiteWorld, made: World, cases: list[Case]) -> dict[str, Any]:
     """Hashes of the data of a world, its corpus and cases; and the settings of its edits."""
-    from testbed.engine.file_exchange.cases import hash_cases
-
     return {
         "world": digest_data(world.run.world),
         "corpus": digest_data(world.run.corpus),
@@ -206,12 +204,8 @@ def digest_data(folder: Path) -> str:
     return hashlib.sha256(json.dumps(sums, indent=1).encode()).hexdigest()[:12]
 
 
-def describe_model(world: SuiteWorld, made: "World") -> dict[str, Any]:
+def describe_model(world: SuiteWorld, made: World) -> dict[str, Any]:
     """The hash of a model's weights, and the share of facts that it has learned."""
-    from testbed.engine.integrity import hash_weights
-    from testbed.run.model import load_model
-    from testbed.run.runtime import prepare_jax
-
     prepare_jax()
     model, _ = load_model(world.run, made)
     accuracy = finished_training(world.run)["accuracy"]
@@ -263,13 +257,11 @@ def report_card(
     options: ExamineSettings,
     editors: Sequence[Examined],
     worlds: Sequence[SuiteWorld],
-    results: "Mapping[str, list[WorldResults]]",
+    results: Mapping[str, list[WorldResults]],
     digests: dict[str, Any],
     folders: Mapping[str, Mapping[str, Path]],
 ) -> None:
     """Print the card of everybody, and write one of each examined editor beside the references."""
-    from testbed.scorecard import make_card
-
     print_card(make_card(results), card_title(options, worlds))
     for name in (editor.name for editor in editors):
         beside = {who: of for who, of in results.items() if who in worlds[0].edits.editors or who == name}
@@ -285,12 +277,8 @@ def card_title(options: ExamineSettings, worlds: Sequence[SuiteWorld]) -> str:
     return f"{kind}: {count} edits by each editor"
 
 
-def print_card(card: "Scorecard", title: str) -> None:
+def print_card(card: Scorecard, title: str) -> None:
     """The card as a table."""
-    from testbed.cells import Shown
-    from testbed.scorecard import card_table
-    from testbed.scores.tables import format_cell
-
     table = card_table(card, title)
     rows = [[Shown(format_cell(cell), cell) for cell in row] for row in (*table.rows, *table.foot)]
     print_table(table.title, table.header, rows)
@@ -299,7 +287,7 @@ def print_card(card: "Scorecard", title: str) -> None:
 def write_card(
     folder: Path,
     name: str,
-    card: "Scorecard",
+    card: Scorecard,
     title: str,
     digests: dict[str, Any],
     answers: Mapping[str, Path],
@@ -309,12 +297,6 @@ def write_card(
     Raises:
         InputError: the folder is another editor's.
     """
-    from testbed.engine.trace import read_config
-    from testbed.run.runtime import describe_device
-    from testbed.scorecard import card_as_data, card_table
-    from testbed.scores.tables import markdown_section
-    from testbed.scores.versions import select_versions
-
     configs = {world: read_config(path) for world, path in answers.items()}
     names_of = {
         what: {config["settings"][what]["name"] for config in configs.values()}

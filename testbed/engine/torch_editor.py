@@ -12,11 +12,10 @@ over in this one.
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -28,7 +27,6 @@ from corpus.text.tokenizer import tokenizer_files
 from lm.delta import Delta, add_changes
 from lm.editors.interface import CorpusSample, Editor, Info, Request, State
 from lm.huggingface import name_tensors, stack_tensors
-from lm.huggingface_config import write_config
 from lm.language_model import LanguageModel
 from lm.model import Params
 from testbed.engine.file_exchange.requests import read_request
@@ -41,11 +39,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 16
 """Edits of a chunk: what a kill loses of a slow editor."""
-BY_FILES = "ask it by files: python -m testbed.export --cases (docs/pytorch.md)"
 TRIED = 2
 """Practice edits that show whether an editor can be taken at its weights."""
-FARTHEST = 1e-4
-"""Between probabilities of one model computed twice."""
 LARGEST_SEED = 2**31 - 1
 
 
@@ -61,13 +56,18 @@ def build_method(user_editor: Any, settings: "EditSettings", world: World) -> Me
     return Method(editor, the_request, most=AT_ONCE, author=user_editor)
 
 
-def require_torch(editor: str) -> None:
-    """Refuse an editor where PyTorch or transformers is not installed."""
+def require_torch(editor: str) -> tuple[ModuleType, ModuleType]:
+    """What needs PyTorch and transformers: the door's module, and that of models.
+
+    Raises:
+        InputError: one of them is not installed.
+    """
     try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
+        from testbed.engine import torch_models
+        from testbed.engine.file_exchange import door
     except ImportError as error:
         raise InputError(f"{editor} needs PyTorch ({error}); pip install '.[torch]'") from None
+    return door, torch_models
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +99,12 @@ class TorchEditor(Editor):
             change = self._change_weights(model.config, padding, params, {}, one, np.array(0))
             return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(change)])
 
-        from testbed.engine.file_exchange.door import DoorError, check_edits_apart, check_padding
-
+        door, _ = require_torch(path_of(self.user_editor))
         try:
-            check_edits_apart(lambda index: change_of(index, self._padding))
+            door.check_edits_apart(lambda index: change_of(index, self._padding))
             if not hasattr(self.user_editor, "PADDING"):
-                check_padding(lambda padding: change_of(0, padding))
-        except DoorError as error:
+                door.check_padding(lambda padding: change_of(0, padding))
+        except door.DoorError as error:
             raise InputError(f"editor {path_of(self.user_editor)}: {error}") from None
         return {}
 
@@ -166,25 +165,25 @@ class TorchEditor(Editor):
         self, config: Any, padding: str, params: Params, carried: Params, request: Request, seed: np.ndarray
     ) -> Params:
         """What one edit adds to parameters with what they carry already."""
-        from testbed.engine.file_exchange.door import call_editor
-
+        name = path_of(self.user_editor)
+        door, models = require_torch(name)
         params, carried, request = jax.tree.map(np.asarray, (params, carried, request))
         weights = add_changes(params, carried)
         files = json.dumps(self.tokenizer_files, ensure_ascii=False)
-        build_model, tokenizer = load_skeleton(config, len(params["embedding"]), files)
+        build_model, tokenizer = models.load_skeleton(config, len(params["embedding"]), files)
         tokenizer.padding_side = padding
         requests = self._read_facts(request)
         tensor_by_name = dict(name_tensors(weights))
         tokenizer.request = requests
-        edited = call_editor(
+        edited = door.call_editor(
             self.user_editor,
             build_model(tensor_by_name),
             tokenizer,
             requests if requests[1:] else requests[0],
             int(seed),
         )
-        tensors = read_weights(edited, tensor_by_name, path_of(self.user_editor))
-        check_answers(edited, build_model(tensors), requests[0], path_of(self.user_editor))
+        tensors = models.read_weights(edited, tensor_by_name, name)
+        models.check_answers(edited, build_model(tensors), requests[0], name)
         after = stack_tensors(config.layers, tensors.__getitem__)
         return jax.tree.map(lambda new, old: new - old, after, weights)
 
@@ -198,78 +197,3 @@ def list_facts(request: Request) -> list[tuple[np.ndarray, np.ndarray, float]]:
 def sentences_of_facts(facts: Sequence[dict[str, Any]]) -> str:
     """By which the cause of a failed edit is found."""
     return "\n".join(fact["sentence"] for fact in facts)
-
-
-@cache
-def load_skeleton(config: Any, vocabulary: int, tokenizer: str) -> tuple[Callable[[dict], Any], Any]:
-    """A function from tensors by name to a new model of Hugging Face's, float32, and the tokenizer.
-
-    Args:
-        tokenizer: its files as JSON.
-    """
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-
-    from testbed.engine.file_exchange.door import watch_tokenizer
-
-    files = json.loads(tokenizer) | {"config.json": write_config(config, vocabulary)}
-    with tempfile.TemporaryDirectory(prefix="credence-") as folder:
-        for name, content in files.items():
-            Path(folder, name).write_text(json.dumps(content), encoding="utf-8")
-        shape, theirs = (
-            AutoConfig.from_pretrained(folder),
-            watch_tokenizer(AutoTokenizer.from_pretrained(folder)),
-        )
-
-    def build_model(tensors: dict[str, np.ndarray]) -> Any:
-        model = AutoModelForCausalLM.from_config(shape, dtype=torch.float32)
-        model.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
-        return model.eval()
-
-    return build_model, theirs
-
-
-def read_weights(edited: Any, named: dict[str, np.ndarray], editor: str) -> dict[str, np.ndarray]:
-    """The tensors of an edited model by name.
-
-    Args:
-        named: of the model before.
-
-    Raises:
-        InputError: they are others than those of the model before, or not float32.
-    """
-    import torch
-
-    if not isinstance(edited, torch.nn.Module):
-        raise InputError(f"editor {editor} returned {type(edited).__name__}; return the model, or nothing")
-    tensors = {name: tensor.detach().cpu() for name, tensor in edited.state_dict().items()}
-    other = sorted(tensors.keys() ^ named.keys()) or [n for n in named if tensors[n].shape != named[n].shape]
-    if other:
-        raise InputError(
-            f"editor {editor}: the edited model has other weights than the model had ({other[0]}); merge "
-            f"what it adds into them (peft: merge_and_unload()); {BY_FILES}"
-        )
-    kinds = {tensor.dtype for tensor in tensors.values()} - {torch.float32}
-    if kinds:
-        raise InputError(f"editor {editor}: weights are {kinds.pop()}; edit in float32, as they were given")
-    return {name: tensor.numpy() for name, tensor in tensors.items()}
-
-
-def check_answers(edited: Any, plain: Any, request: dict[str, Any], editor: str) -> None:
-    """Refuse a model that answers otherwise than a plain one of the same weights.
-
-    Raises:
-        InputError: says how far apart they are.
-    """
-    import torch
-
-    ids = torch.tensor([request["prompt_ids"] + request["target_ids"]])
-    with torch.no_grad():
-        logits = [model.eval()(input_ids=ids, use_cache=False).logits.float() for model in (edited, plain)]
-    p, q = (torch.softmax(x, -1) for x in logits)
-    distance = (p - q).abs().max().item()
-    if distance > FARTHEST:
-        raise InputError(
-            f"editor {editor}: the edited model answers otherwise than its weights do (by {distance:.2g}); "
-            f"it is not a change of weights but a wrapper, hook or prefix; {BY_FILES}"
-        )
