@@ -11,7 +11,7 @@ from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.text.tokenizer import entity_tokenizer
-from testbed.evaluations.hase import CHILD
+from testbed.evaluations.hase import CHILD, REQUEST, Hase
 from testbed.protocol import has_answer_changed
 from testbed.run.agents import exact_agent
 from testbed.run.world import ExactWorld, World
@@ -198,3 +198,59 @@ def test_no_request_is_drawn_twice_and_a_small_world_has_no_more():
     # Six subjects have four facts each, and each relation three objects.
     assert 6 < len(requests) <= 6 * 4 * 3
     assert [case.requested_fact for case in hase_cases(world, agent, 6)] == requests[:6]
+
+
+def test_requests_of_a_file_have_the_gold_of_the_same_requests_drawn(tmp_path):
+    world = small_world(ExactConfig(logical=0.2, statements=16))
+    agent, graph = exact_agent(world), world.graph
+    drawn = hase_cases(world, agent, 12)
+    names = [
+        (
+            graph.entities[c.request.subject],
+            graph.relations[c.request.relation],
+            graph.entities[c.request.object],
+        )
+        for c in drawn
+    ]
+    path = tmp_path / "mine.tsv"
+    lines = [" \t ".join(one) if i % 2 else "{} {} = {}".format(*one) for i, one in enumerate(names)]
+    path.write_text("\ufeff" + "\n".join([*lines, "", lines[0]]) + "\n", encoding="utf-8")
+    given = hase_cases(world, agent, 50, requests=(str(path),))
+    assert [c.request for c in given] == [c.request for c in drawn]
+    for one, other in zip(given, drawn, strict=True):
+        assert (one.truth, one.facets) == (other.truth, other.facets)
+        mine, theirs = asked(one, REQUEST), asked(other, REQUEST)
+        np.testing.assert_array_equal(mine.answer, theirs.answer)
+        np.testing.assert_array_equal(mine.agent, theirs.agent)
+    assert Hase(requests=(str(path),)) == Hase(requests=tuple("{} {} = {}".format(*one) for one in names))
+    assert [c.request for c in hase_cases(world, agent, 3, requests=(str(path),))] == [
+        c.request for c in drawn[:3]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no file"),
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"s1 r0 = o1\nnothing\n", r"line 2: expected 'subject relation = object', got 'nothing'"),
+        (b"a\tb\n", "line 1: expected"),
+        (b"a\t\tb\n", "line 1: expected"),
+    ],
+)
+def test_files_of_requests_that_are_none_are_refused(content, message, tmp_path):
+    path = tmp_path / "mine.tsv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Hase(requests=(str(path),))
+
+
+def test_a_request_about_nothing_in_the_world_is_refused():
+    world = small_world(ExactConfig(logical=0.2, statements=16))
+    agent, graph = exact_agent(world), world.graph
+    subject, obj = graph.entities[graph.subjects[0]], graph.entities[graph.objects[0]]
+    with pytest.raises(InputError, match="Nobody"):
+        hase_cases(world, agent, 5, requests=(f"Nobody {graph.relations[0]} = {obj}",))
+    with pytest.raises(InputError, match="is not the object of any fact"):
+        hase_cases(world, agent, 5, requests=(f"{subject} {graph.relations[0]} = {subject}",))

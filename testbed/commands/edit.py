@@ -225,7 +225,7 @@ def take_whole_sequences(cases: list[Case], options: CaseSettings) -> list[Case]
     """The cases in whole sequences, if there are fewer cases than requested."""
     if len(cases) < options.cases.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
-        say(f"only {len(cases)} cases: this world has no more that fill whole sequences")
+        say(f"only {len(cases)} cases: there are no more that fill whole sequences")
     return cases
 
 

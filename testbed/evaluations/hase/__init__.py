@@ -10,8 +10,12 @@ request, B a statement about somebody else (design.md 6). Importing this loads n
 options are read quickly.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import tyro
 
 from testbed.evaluations.held_out import HELD_OUT_FACETS
 from testbed.evaluations.interface import Evaluation
@@ -43,6 +47,10 @@ class Hase(Evaluation):
     request: RequestName = "evidence"
     """How the agent takes a request. evidence: n' further statements; correction: a sentence that settles the
     fact; do: the world changed. Only the exact agent knows the last two."""
+    requests: Annotated[tuple[str, ...], tyro.conf.arg(name="requests", prefix_name=False)] = ()
+    """Your own requests in place of drawn ones: a file with one "subject relation = object" a line, such as
+    "Ada Marlow educated at = Quintal College", or with the three in columns between tabs. Texts with " = "
+    are requests themselves."""
     edits: Literal["any", "upstream", "downstream"] = "any"
     """Which facts are edited. upstream: facts on which another one depends, to see whether that is updated;
     downstream: facts that depend on another one, to see whether that one is revised; any: both."""
@@ -81,6 +89,8 @@ class Hase(Evaluation):
             raise ValueError(f"spot_checks must be at least 1; it is {self.spot_checks}")
         if self.changing and self.edits == "downstream":
             raise ValueError("changing is about what depends on a request: leave it out, or edits downstream")
+        # The requests, not the name of their file, are what results depend on.
+        object.__setattr__(self, "requests", tuple(dict.fromkeys(read_requests(self.requests))))
         if not 0 <= self.reinforce <= 1:
             raise ValueError(f"reinforce is a share in [0, 1]; it is {self.reinforce}")
 
@@ -88,6 +98,36 @@ class Hase(Evaluation):
     def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent."""
         return (self.request,)
+
+
+def read_requests(texts: Iterable[str]) -> Iterator[str]:
+    """Requests as "subject relation = object", of which some are texts and some the lines of files.
+
+    Raises:
+        ValueError: no such file, or a line that is no request, with its number.
+    """
+    for text in texts:
+        if " = " in text:
+            yield text
+            continue
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise ValueError(
+                f"requests: there is no file {path}, and {text!r} is no 'subject relation = object'"
+            )
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise ValueError(f"requests: {path} is not UTF-8; save it as UTF-8") from None
+        for number, line in enumerate(lines, start=1):
+            cells = [" ".join(cell.split()) for cell in line.split("\t")]
+            request = "{} {} = {}".format(*cells) if len(cells) == 3 else cells[0]
+            if not all(cells) or len(cells) not in (1, 3) or " = " not in request:
+                if not any(cells):
+                    continue
+                where = f"requests: {path}, line {number}"
+                raise ValueError(f"{where}: expected 'subject relation = object', got {line!r:.120}")
+            yield request
 
 
 EVALUATION = Hase

@@ -10,6 +10,7 @@ from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Atom
+from testbed.engine.request_parser import parse_fact
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import GoldMaker, Question
 from testbed.evaluations.hase import (
@@ -90,6 +91,9 @@ class Sampler:
         Raises:
             InputError: no fact of any subject takes such requests.
         """
+        if self.config.requests:
+            yield from (self._make_named_case(text) for text in self.config.requests[: self.count])
+            return
         number, fruitless = 0, 0
         while number < self.count:
             before = number
@@ -124,14 +128,46 @@ class Sampler:
         if r1 == ABSENT:
             return None
         truth = int(self.truth[facts[relations.index(r1)]])
-        children = [r for r in self.graph.downstream(r1) if r in relations]
-        up = int(self.graph.upstream[r1])
-        r2 = children[0] if children else self._pick_fact([r for r in relations if r not in (r1, up)], "s1r2")
+        r2, has_child = self._pick_second(r1, relations)
         reinforces = bool(self.rng.random() < self.config.reinforce)
-        target = truth if reinforces else self._false_target(s, r1, r2, truth, bool(children))
+        target = truth if reinforces else self._false_target(s, r1, r2, truth, has_child)
         if target == ABSENT or (s, r1, target) in self._drawn:
             return None
         self._drawn.add((s, r1, target))
+        return self._make_case(s, r1, r2, target)
+
+    def _make_named_case(self, text: str) -> Case:
+        """The case of a request as the user wrote it.
+
+        Raises:
+            InputError: an unknown name, a fact that this world has not, or that no such request is about.
+        """
+        s, r1, target = parse_fact(self.world, text)
+        relations = self.graph.relation[self.graph.facts_of(s)].tolist()
+        if r1 not in relations:
+            known = ", ".join(self.graph.relations[r] for r in relations)
+            raise InputError(
+                f"request {text!r}: this world has no such fact to edit; the subject has {known}"
+            )
+        if not self.agent.accepts(s, r1, self.config.request):
+            raise InputError(
+                f"request {text!r}: the agent takes no request of kind {self.config.request!r} there"
+            )
+        return self._make_case(s, r1, self._pick_second(r1, relations)[0], target)
+
+    def _pick_second(self, r1: int, relations: list[int]) -> tuple[int, bool]:
+        """What depends on r1 among the relations of a subject, or else any other one; and which of both."""
+        children = [r for r in self.graph.downstream(r1) if r in relations]
+        if children:
+            return children[0], True
+        up = int(self.graph.upstream[r1])
+        return self._pick_fact([r for r in relations if r not in (r1, up)], "s1r2"), False
+
+    def _make_case(self, s: int, r1: int, r2: int, target: int) -> Case:
+        """The questions about a request and the agent's answers."""
+        facts = self.graph.facts_of(s)
+        relations = self.graph.relation[facts].tolist()
+        truth = int(self.truth[facts[relations.index(r1)]])
         request = self._make_request(s, r1, target)
         questions = self._draw_questions(s, r1, r2, relations, (truth, target, ABSENT))
         about, other = Atom(s, r1, target), self._other_statement(s)
@@ -145,8 +181,8 @@ class Sampler:
             credence=credence_of_request(request.kind, self.credence),
             truth=truth,
             facets={
-                "reinforces": reinforces,
-                "child": bool(children),
+                "reinforces": target == truth,
+                "child": r2 in self.graph.downstream(r1),
                 "changes": child is not None and has_answer_changed(child),
                 "support_new": self.support(r1, target),
                 "support_old": self.support(r1, truth),
