@@ -81,7 +81,7 @@ def parse_options(default: Options, prog: str, description: str, args: Sequence[
     arguments: Any = {
         "prog": prog,
         "description": description,
-        "args": args,
+        "args": [_spell_flag(arg, default) for arg in args],
         "default": default,
         "config": CONFIG,
     }
@@ -91,9 +91,7 @@ def parse_options(default: Options, prog: str, description: str, args: Sequence[
     errors = io.StringIO()
     try:
         with redirect_stderr(errors), _terminal_width(WIDE), _joined_descriptions():
-            settings = tyro.cli(
-                kind, prog=prog, description=description, args=args, default=default, config=CONFIG
-            )
+            settings = tyro.cli(kind, **arguments)
     except SystemExit:
         print(_error_message(errors.getvalue(), default, prog), file=sys.stderr)
         raise
@@ -105,6 +103,14 @@ def parse_options(default: Options, prog: str, description: str, args: Sequence[
             print(f"error: {option} {wrong}", file=sys.stderr)
             raise SystemExit(2)
     return settings
+
+
+def _spell_flag(arg: str, default: Any) -> str:
+    """--flag=true and --flag=false as --flag and --no-flag; anything else as it is."""
+    flag = re.fullmatch(r"(--(?:[\w-]+\.)*)([\w-]+)=(true|false)", arg, re.IGNORECASE)
+    if not flag or f"{flag[1]}no-{flag[2]}" not in option_names(default):
+        return arg
+    return f"{flag[1]}{'' if flag[3].lower() == 'true' else 'no-'}{flag[2]}"
 
 
 def _number_options(value: Any, option: str = "-") -> Iterator[tuple[str, float]]:
@@ -132,8 +138,11 @@ def option_names(value: Any, prefix: str = "--") -> Iterator[str]:
     hints = get_type_hints(type(value), include_extras=True)
     for f in fields(value):
         one, markers = getattr(value, f.name), getattr(hints[f.name], "__metadata__", ())
-        renamed = [marker.name for marker in markers if getattr(marker, "name", None)]
-        name = (renamed or [f.name])[0].replace("_", "-")
+        renamed = next((marker for marker in markers if getattr(marker, "name", None)), None)
+        if renamed and renamed.prefix_name is False:
+            yield f"--{renamed.name}"
+            continue
+        name = (renamed.name if renamed else f.name).replace("_", "-")
         if any(marker in (tyro.conf.Suppress, tyro.conf.Positional) for marker in markers):
             continue
         if is_dataclass(one):

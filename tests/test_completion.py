@@ -14,7 +14,7 @@ import tyro
 from testbed.__main__ import COMMANDS
 from testbed.command_line import option_names, parse_options
 from testbed.completion import OPTIONS, main
-from testbed.presets import DEFAULT_PRESET
+from testbed.presets import CORPUS, DEFAULT_PRESET
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +77,16 @@ def test_options_are_those_of_the_help(command, script, capsys, monkeypatch):
     shown = {option for pair in shown for option in pair if option}
     offered = {word for word in complete(script, "credence", command, "--") if word != "--json"}
     assert offered == shown
+
+
+def test_flags_may_be_spelt_with_their_value():
+    default = CORPUS["tiny"]
+    for args, stats, strict in (
+        (["--stats=true", "--world.strict=True"], True, True),
+        (["--stats", "--stats=false"], False, False),
+        (["--world.strict", "--stats=FALSE"], False, True),
+    ):
+        options = parse_options(default, "corpus", "", args)
+        assert (options.stats, options.world.strict) == (stats, strict)
+    with pytest.raises(SystemExit):
+        parse_options(default, "corpus", "", ["--stats=maybe"])
