@@ -16,7 +16,7 @@ USED_BY: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("taxonomy", "coupled", "people", "chain")},
     **dict.fromkeys([*_CHOOSING.split(), "drop_entities"], ("wikidata", "tsv")),
     **dict.fromkeys(("max_lines", "names"), ("wikidata", "coupled", "people")),
-    "columns": ("tsv",),
+    **dict.fromkeys(("columns", "labels"), ("tsv",)),
     "several": ("wikidata", "tsv", "coupled", "people"),
     "path": ("wikidata", "tsv", "taxonomy", "coupled", "people"),
 }
@@ -232,6 +232,8 @@ class WorldConfig:
     columns: tuple[str, ...] = ()
     """Columns of subject, relation and object, by name or by position from 1 (tsv). By default a table has
     just these three."""
+    labels: str = ""
+    """File with the labels of ids that stand in the table: id, label (tsv). What has none keeps its id."""
     subjects: int = 240
     """Number of subjects. From files at most this many are drawn at random; taxonomies and chains have dials
     of their own."""

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.world import build_world
-from corpus.worlds.account import Account, load_account, save_account
+from corpus.worlds.account import Account, digest_source, load_account, save_account
 from corpus.worlds.pairing import least_shared
 from corpus.worlds.rdf import short_name
 
@@ -505,3 +505,40 @@ def test_columns_that_nothing_tells_apart_are_asked_for(tmp_path):
         world_of(tmp_path / "w.tsv", table)
     with pytest.raises(InputError, match="distinct objects"):
         world_of(tmp_path / "w.tsv", table, columns=("1", "2", "3"))
+
+
+IDS = {name: f"E{i}" for i, name in enumerate(dict.fromkeys(cell for row in ROWS for cell in row))}
+
+
+@pytest.mark.parametrize("ending", ["tsv", "nt"])
+@pytest.mark.parametrize("labels", ["labels.tsv", "labels.csv", "labels.parquet"])
+def test_ids_are_shown_by_the_labels_of_another_file(labels, ending, tmp_path):
+    ids = [[IDS[cell] for cell in row] for row in ROWS]
+    table = "".join("\t".join(row) + "\n" for row in ids)
+    if ending == "nt":
+        table = "".join(" ".join(f"<http://x/{cell}>" for cell in row) + " .\n" for row in ids)
+    shown = {key: name for name, key in IDS.items() if key != "E0"}
+    rows = [(f"http://x/{key}" if ending == "nt" else key, name) for key, name in shown.items()]
+    path = tmp_path / labels
+    if labels.endswith("parquet"):
+        pq.write_table(pa.table({"id": [a for a, _ in rows], "label": [b for _, b in rows]}), path)
+    else:
+        path.write_text(text_of(rows, "," if labels.endswith("csv") else "\t"))
+    said = []
+    pairs = ("born in:citizen of",)
+    graph = world_of(tmp_path / f"w.{ending}", table, None, said.append, labels=str(path), pairs=pairs)
+    first = next(name for name, key in IDS.items() if key == "E0")
+    expected = sorted(tuple("E0" if cell == first else cell for cell in row) for row in ROWS)
+    assert told(graph) == expected
+    assert f"{len(IDS) - 1:,} of {len(IDS):,} ids have a label in {path}" in said[0]
+
+
+def test_labels_of_nothing_in_the_table_are_refused_and_changed_ones_noticed(tmp_path):
+    table, labels = tmp_path / "w.tsv", tmp_path / "labels.tsv"
+    labels.write_text("Q1\tRome\n")
+    with pytest.raises(InputError, match=r"has a label of none of the ids, such as 'Q1' beside"):
+        world_of(table, HOMES, labels=str(labels))
+    before = digest_source(table, str(labels))
+    assert digest_source(table, str(labels)) == before != digest_source(table)
+    labels.write_text("Q1\tOslo\n")
+    assert digest_source(table, str(labels)) != before

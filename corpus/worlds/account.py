@@ -77,25 +77,29 @@ def load_account(folder: Path) -> Account:
     return Account(saved["left_out"], saved["named"], renamed, source=saved.get("source", ""))
 
 
-def digest_source(path: Path) -> str:
-    """A hash of a table's content, or of the names and sizes of a folder's files."""
+def digest_source(path: Path, labels: str = "") -> str:
+    """A hash of a table's content and its labels', or of the names and sizes of a folder's files."""
     path = path.expanduser()
+    if labels:
+        return hash_content([digest_source(path), hash_file(Path(labels).expanduser())])
     if path.is_file():
         return hash_file(path)
     return hash_content({str(p.relative_to(path)): p.stat().st_size for p in path.rglob("*") if p.is_file()})
 
 
-def describe_change(world: Path, source: str) -> str:
+def describe_change(world: Path, source: str, labels: str = "") -> str:
     """In words, how a source differs from what it was when a world was made of it; empty if it does not.
 
     Args:
         world: the folder with the world's account.
-        source: the path to its source; empty where it had none.
+        source, labels: the paths to its source and the labels of that; empty where it had none.
     """
     account = load_account(world)
     if not source or not account.source:
         return ""
-    if not Path(source).expanduser().exists():
-        return f"{source}, of which this world was made, is gone"
-    is_same = digest_source(Path(source)) == account.source
-    return "" if is_same else f"{source} has changed since this world was made of it"
+    for path in filter(None, (source, labels)):
+        if not Path(path).expanduser().exists():
+            return f"{path}, of which this world was made, is gone"
+    is_same = digest_source(Path(source), labels) == account.source
+    both = f"{source} or {labels}" if labels else source
+    return "" if is_same else f"{both} has changed since this world was made of it"

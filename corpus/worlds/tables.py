@@ -7,7 +7,7 @@ and of RDF those whose object is a literal, are left out and counted.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, NamedTuple, NoReturn
@@ -270,30 +270,31 @@ class TableLabels:
         strings: string[n], different from each other.
         mark: begins the keys.
         are_iris: whether they are RDF's <...>, of which the last part is shown.
+        labels: what some of them are called instead.
     """
 
-    def __init__(self, strings: pa.Array, mark: str, are_iris: bool) -> None:
+    def __init__(self, strings: pa.Array, mark: str, are_iris: bool, labels: Mapping[str, str]) -> None:
         self.strings = strings
         self.mark = mark
         self.are_iris = are_iris
+        self.labels = labels
 
     def of(self, ids: np.ndarray) -> list[str]:
         """The label of each place."""
-        labels = self.strings.take(pa.array(ids)).to_pylist()
-        return [short_name(label) for label in labels] if self.are_iris else labels
+        shown = short_name if self.are_iris else str
+        return [self.labels.get(name) or shown(name) for name in self.strings.take(pa.array(ids)).to_pylist()]
 
     def keys(self, ids: np.ndarray) -> list[str]:
         """Places, counted from 1."""
         return [f"{self.mark}{i + 1}" for i in ids]
 
     def find(self, key: str) -> int | None:
-        """The place of a label, or the only one of an IRI that is shown so."""
+        """The place of an id, or the only one that is shown so."""
         at = pc.index(self.strings, " ".join(key.split())).as_py()
-        if at >= 0 or not self.are_iris:
+        if at >= 0 or not (self.are_iris or self.labels):
             return at if at >= 0 else None
-        near = np.flatnonzero(pc.match_substring(self.strings, key.replace(" ", "_")))
-        places = [int(i) for i in near if self.of(near[near == i])[0] == key]
-        return places[0] if len(places) == 1 else None
+        shown = self.of(np.arange(len(self.strings)))
+        return shown.index(key) if shown.count(key) == 1 else None
 
 
 def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], account: Account) -> Facts:
@@ -334,12 +335,48 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
     account.leave_out(
         f"facts with a name of more than {LONGEST_NAME:,} bytes", len(is_short) - is_short.sum(), long
     )
+    labels: dict[str, str] = {}
+    if config.labels:
+        strings = pa.concat_arrays([entities, relations])
+        labels = read_labels(Path(config.labels).expanduser(), strings, is_rdf, watch)
+        note(f"{len(labels):,} of {len(strings):,} ids have a label in {config.labels}; others stay ids")
     return Facts(
         triples if is_short.all() else triples[is_short],
-        TableLabels(entities, "#", is_rdf),
-        TableLabels(relations, "#r", is_rdf),
+        TableLabels(entities, "#", is_rdf, labels),
+        TableLabels(relations, "#r", is_rdf, labels),
         str(path),
     )
+
+
+def read_labels(path: Path, ids: pa.Array, are_iris: bool, watch: Watch) -> dict[str, str]:
+    """The labels of some ids, from the first two columns of a table; the first label of an id counts.
+
+    Args:
+        are_iris: the ids are <...>; in the table they may stand without brackets.
+
+    Raises:
+        InputError: no such file, a malformed line, or not a label of any of these ids.
+    """
+    form = find_form(path, watch)
+    if form in FORMATS:
+        raise InputError(f"{path} is {form}; --world.labels is a table of two columns, id and label")
+    if form == "Parquet":
+        table = read_parquet(path, ("1", "2"))
+    elif form == "JSON":
+        table = read_json_lines(path, ("1", "2"), watch)
+    else:
+        assert isinstance(form, Form), "all others are told above"
+        table = read_delimited(path, form, ("1", "2"), watch)
+    keys, names = (column.cast(pa.string()) for column in table.columns)
+    if are_iris:
+        keys = pc.if_else(pc.starts_with(keys, "<"), keys, pc.binary_join_element_wise("<", keys, ">", ""))
+    wanted = pc.and_(pc.is_in(keys, ids), pc.less_equal(pc.binary_length(names), LONGEST_NAME))
+    pairs = zip(keys.filter(wanted).to_pylist(), names.filter(wanted).to_pylist(), strict=True)
+    labels = {key: tidy for key, name in reversed([*pairs]) if (tidy := " ".join(name.split()))}
+    if not labels:
+        one, other = keys[0].as_py(), ids[0].as_py()
+        raise InputError(f"{path} has a label of none of the ids, such as {one!r:.80} beside {other!r:.80}")
+    return labels
 
 
 def _read_columns(

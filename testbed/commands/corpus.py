@@ -76,8 +76,9 @@ def _refuse_unused(options: CorpusSettings) -> None:
 
 def _check_source(run: Run, options: CorpusSettings) -> None:
     """Refuse a source that is another one by now; one that is gone is missed, but the world is there."""
-    change = describe_change(run.world, options.world.path)
-    if change and Path(options.world.path).expanduser().exists():
+    change = describe_change(run.world, options.world.path, options.world.labels)
+    paths = filter(None, (options.world.path, options.world.labels))
+    if change and all(Path(path).expanduser().exists() for path in paths):
         raise InputError(f"{change}; choose another --run, or move {run.folder} away")
     if change:
         say(change)
@@ -124,7 +125,7 @@ def _save_world(
         save_world(graph, model, aside)
         if options.world.source != "builtin":
             if options.world.path:
-                account.source = digest_source(Path(options.world.path))
+                account.source = digest_source(Path(options.world.path), options.world.labels)
             save_account(account, aside)
 
 

@@ -128,7 +128,8 @@ def parts_of(run: Run) -> Iterator[Part]:
 def _describe_source(run: Run) -> str:
     """How the table of a run's world differs by now; empty where it does not, or nobody knows."""
     try:
-        return describe_change(run.world, recorded_settings(run, "corpus")[0]["world"]["path"])
+        world = recorded_settings(run, "corpus")[0]["world"]
+        return describe_change(run.world, world["path"], world.get("labels", ""))
     except (InputError, OSError, KeyError):
         # Said of the files themselves.
         return ""
