@@ -1,22 +1,13 @@
-"""Properties of random examples: some in every run of the tests, many more in the slow one."""
+"""Properties of random examples: some in every run of the tests, many by --hypothesis-profile thorough."""
 
-import pytest
 from hypothesis import given, settings
 
 
 def holds_for(*strategies, few, many):
-    """A property of a function, of `few` examples, and once more of `many` among the slow tests.
-
-    The arguments of the function are drawn, all of them. --hypothesis-seed counts as it does elsewhere.
-    """
+    """A property of a function whose arguments are all drawn: of `few` examples, thoroughly of `many`."""
+    thorough = settings.default.max_examples >= settings.get_profile("thorough").max_examples
 
     def decorated(holds):
-        @pytest.mark.hypothesis
-        @pytest.mark.parametrize("examples", [few, pytest.param(many, marks=pytest.mark.slow)])
-        def test(examples):
-            settings(max_examples=examples)(given(*strategies)(holds))()
-
-        test.__name__, test.__doc__ = holds.__name__, holds.__doc__
-        return test
+        return settings(max_examples=many if thorough else few)(given(*strategies)(holds))
 
     return decorated

@@ -335,14 +335,6 @@ def test_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, raw):
     check_mutation(tmp_path_factory.getbasetemp() / "mutated.tsv", raw)
 
 
-@pytest.mark.slow
-@seed(1)
-@hypothesis_settings(max_examples=10_000, database=None)
-@given(mutated())
-def test_ten_thousand_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, raw):
-    check_mutation(tmp_path_factory.getbasetemp() / "mutated.tsv", raw)
-
-
 def test_blocks_do_not_matter(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     rows = [(f"s {rng.integers(60)}", f"r{rng.integers(4)}", f"o {rng.integers(30)}") for _ in range(600)]

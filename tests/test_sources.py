@@ -407,15 +407,6 @@ def test_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, texts):
     check_mutation(folder, texts)
 
 
-@pytest.mark.slow
-@given(mutated())
-@hypothesis_settings(max_examples=10_000)
-def test_ten_thousand_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, texts):
-    folder = tmp_path_factory.getbasetemp() / "fuzz"
-    folder.mkdir(exist_ok=True)
-    check_mutation(folder, texts)
-
-
 @pytest.mark.skipif(not SLICE.exists(), reason="the Wikidata slice is not here")
 def test_the_real_slice():
     config = WorldConfig(source="wikidata", path=str(SLICE), subjects=500, pairs=RECOMMENDED)

@@ -15,7 +15,7 @@ import pytest
 from tests.attack.every_call import choose_calls
 from tests.runs import ROOT
 
-CALLS, ALLOCATIONS = os.environ.get("CALLS", "6"), os.environ.get("ALLOCATIONS", "3")
+CALLS, ALLOCATIONS = os.environ.get("CALLS", "2"), os.environ.get("ALLOCATIONS", "1")
 needs_compiler = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("cc"), reason="needs Linux and a C compiler"
 )

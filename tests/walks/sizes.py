@@ -18,7 +18,7 @@ SIZES = (
     ("testbed.train paper-fast", "--train.warmup 2 --train.row-length 200"),
     ("testbed.edit", FEW_CASES),
     ("testbed.edit tiny memit --batch 10", "--cases.count 20"),
-    ("--sequential 120", "--cases.count 120"),
+    ("--sequential 120", "--sequential 20 --cases.count 20"),
     ("testbed.tune", f"--trials 2 {FEW_CASES}"),
     ("testbed.export --cases", FEW_CASES),
     ("testbed.score", FEW_CASES),
@@ -65,8 +65,8 @@ NEEDS = {
 }
 """Packages without which lines that hold these words are left out."""
 
-WORLDS_OF_THE_SUITE = "testbed.examine"
-"""Commands that hold this word compile as users do: their worlds are frozen, and not small."""
+INSTEAD = {"-m testbed.examine": "-m tests.walks.examine"}
+"""Commands that are small by a module of their own; of `testbed.examine` no option is."""
 FORBIDDEN = ("Traceback", "does not say so")
 """What no command may print."""
 
