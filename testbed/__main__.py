@@ -18,6 +18,7 @@ COMMANDS = (
     "demo",
     "corpus",
     "train",
+    "editors",
     "edit",
     "tune",
     "report",

@@ -3,12 +3,15 @@
 import json
 import logging
 import os
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from rich.box import SIMPLE
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
@@ -18,6 +21,8 @@ from testbed.waiting import doing, was_heard
 
 SECONDS_BETWEEN_LINES = 10.0
 LEAST_WIDTH = 20
+WIDEST = 1000
+"""Columns where no terminal is, so that a file or another program gets every row on a line."""
 
 
 @contextmanager
@@ -137,27 +142,60 @@ def print_table(
         for document in _documents:
             document["tables"].append(table)
         return
-    _console().print(draw_table(title, header, rows, numbers))
+    console = _console()
+    for table in draw_tables(title, header, rows, numbers, console.width):
+        console.print(table)
 
 
-def draw_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool = True
+def draw_tables(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[object]], numbers: bool, width: int
+) -> Iterator[Table]:
+    """A table as rich prints it in so many columns: no number is broken, and no name is cut.
+
+    What is too wide lies on its side, with as many of the rows beside each other as there is room for.
+    """
+    texts = [[*map(cell_text, row)] for row in rows]
+    heads = [*map(escape_controls, header)]
+    if not numbers or _least_width(heads, texts) <= width:
+        yield _draw_texts(title, heads, texts, numbers, width)
+        return
+    for count in range(len(texts), 0, -1):
+        turned = [[*zip(heads, *texts[i : i + count], strict=True)] for i in range(0, len(texts), count)]
+        if count == 1 or all(_least_width(part[0], part[1:]) <= width for part in turned):
+            yield from (_draw_texts(title, part[0], part[1:], numbers, width) for part in turned)
+            return
+
+
+def _column_widths(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
+    """The least that each column needs: its longest cell, and the longest word of its head."""
+    return [
+        max(map(cell_len, (*head.split(), *(row[i] for row in texts))), default=1)
+        for i, head in enumerate(heads)
+    ]
+
+
+def _least_width(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> int:
+    return sum(_column_widths(heads, texts)) + len(heads) + 1
+
+
+def _draw_texts(
+    title: str, heads: Sequence[str], texts: Sequence[Sequence[str]], numbers: bool, width: int
 ) -> Table:
-    """A table as rich prints it."""
     out = Table(
         title=escape_controls(title),
         title_justify="left",
         title_style="bold",
         box=SIMPLE,
         padding=(0, 1, 0, 0) if not numbers else 0,
-        min_width=len(title),
+        min_width=min(len(title), width),
     )
-    for i, column in enumerate(header):
-        out.add_column(
-            escape_controls(column), justify="right" if numbers and i else "left", no_wrap=numbers and not i
-        )
-    for row in rows:
-        out.add_row(*map(cell_text, row))
+    whole = sum(max(map(cell_len, column)) + 1 for column in zip(heads, *texts, strict=True)) < width
+    for i, (head, least) in enumerate(zip(heads, _column_widths(heads, texts), strict=True)):
+        lines = head if whole or not numbers else "\n".join(textwrap.wrap(head, least))
+        side: Literal["left", "right"] = "right" if numbers and i else "left"
+        out.add_column(lines, justify=side, overflow="fold")
+    for row in texts:
+        out.add_row(*row)
     return out
 
 
@@ -167,10 +205,11 @@ def silence_output() -> None:
 
 
 def _console() -> Console:
-    columns = os.environ.get("COLUMNS", "")
+    columns, out = os.environ.get("COLUMNS", ""), sys.stderr if _documents else sys.stdout
+    width = max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None if out.isatty() else WIDEST
     # What people call things is never read as a formatting instruction or an emoji.
     return Console(
-        width=max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None,
+        width=width,
         markup=False,
         emoji=False,
         highlight=False,

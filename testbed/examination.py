@@ -1,6 +1,6 @@
 """Cases, edits and results of one run as tables with names: what `testbed.open_run` gives to Python."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.files import verify_folder
-from testbed.cells import Shown
 from testbed.console import show_progress
 from testbed.engine.methods import Method
 from testbed.engine.records import TABLES, table_file
@@ -24,11 +23,10 @@ from testbed.own import OURS
 from testbed.protocol import Case
 from testbed.run.world import World
 from testbed.run_parts import RunParts
-from testbed.scores.metric import labels_of, metrics_shown_in
+from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
 from testbed.scores.summary import Summary, summarise_results
-from testbed.scores.tables import format_cell
 from testbed.settings import CaseSettings, EditSettings
 
 if TYPE_CHECKING:
@@ -142,7 +140,7 @@ class Examination:
     """What an editor did with the cases of an evaluation: headlines with intervals, and all answers.
 
     Attributes:
-        headlines: ids of metrics, and their labels.
+        evaluation: what was asked.
         summary: every metric by part of the cases and reader (`testbed.scores.summary`).
         tables: cases, choices, claims and passages as Arrow, with names in place of numbers.
     """
@@ -151,21 +149,18 @@ class Examination:
         self,
         title: str,
         editor: str,
-        headlines: Mapping[str, str],
+        evaluation: Evaluation,
         summary: Summary,
         tables: dict[str, pa.Table],
     ) -> None:
-        self.title, self.editor, self.headlines = title, editor, headlines
+        self.title, self.editor, self.evaluation = title, editor, evaluation
         self.summary, self.tables = summary, tables
 
     @property
     def headline(self) -> Grid:
         """The headlines of the editor, and those of doing nothing and of the agent itself."""
-        rows = []
-        for reader, estimates in self.summary["all"].items():
-            cells = [estimates.get(name) for name in self.headlines]
-            rows.append([reader, *(Shown(format_cell(cell), cell) for cell in cells)])
-        return Grid(self.title, ["reader", *self.headlines.values()], rows)
+        rows = headline_rows(self.evaluation, self.summary, [*self.summary["all"]])
+        return Grid(self.title, ["reader", *headline_labels(self.evaluation).values()], rows)
 
     def results(self, table: str = "choices") -> pa.Table:
         """What was answered: choices, claims, passages or cases."""
@@ -199,10 +194,10 @@ def examine_editor(
     results = recalibrate_results(read_results(folder, columns), temperatures)
     summary = summarise_results(evaluation, results, name, {})
     tables = {table: read_named_table(run.world, folder, table) for table in TABLES}
-    labels = labels_of(evaluation.metrics)
-    headlines = {metric: labels[metric] for metric in metrics_shown_in(evaluation.metrics, "headline")}
+    only = describe_subset(evaluation, summary)
     title = f"{name}: {len(cases):,} edits of {run.run.folder}, {settings.evaluation}"
-    return Examination(title, name, headlines, summary, tables)
+    title += f"; headlines of those{only}" if only else ""
+    return Examination(title, name, evaluation, summary, tables)
 
 
 def read_named_table(world: World, folder: Path, table: str) -> pa.Table:

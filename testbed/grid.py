@@ -12,7 +12,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from testbed.cells import as_json, cell_text
-from testbed.console import draw_table, print_table
+from testbed.console import draw_tables, print_table
 
 WIDTH = 110
 """Columns of text."""
@@ -53,7 +53,8 @@ class Grid:
         # In a notebook rich would show the table by itself, beside what is returned here.
         options: Any = {"markup": False, "emoji": False, "highlight": False, "force_jupyter": False}
         console = Console(file=text, width=WIDTH, **options)
-        console.print(draw_table(self.title, self.header, self.rows, self.numbers))
+        for table in draw_tables(self.title, self.header, self.rows, self.numbers, WIDTH):
+            console.print(table)
         lines = [line.rstrip() for line in text.getvalue().splitlines()]
         return "\n".join(["\n".join(lines).rstrip(), *([self.note] if self.note else [])])
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
+from importlib.metadata import version
+from itertools import pairwise
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -19,8 +21,8 @@ from corpus.memory import is_lack_of_memory
 from testbed.advice import command_for
 from testbed.cells import escape_controls
 from testbed.command_line import HELP, about_presets, parse_options, preset_of, takes_words
-from testbed.engine.catalogue import configs_of_named, configs_of_one, own_configurations
-from testbed.evaluations.catalogue import own_evaluations
+from testbed.engine.catalogue import configs_of_named, configs_of_one, editor_entries, own_configurations
+from testbed.evaluations.catalogue import own_evaluations, prefix_of
 from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
@@ -29,6 +31,7 @@ from testbed.waiting import tell_waits
 Options = TypeVar("Options")
 BAD_INPUT = 2
 JSON = "--json"
+VERSION, HELP_ALL = "--version", "--help-all"
 JSON_OUTPUT, SHOW_LOG = "testbed.console:print_json", "testbed.console:show_log"
 ABOUT_JSON = f"""
 
@@ -45,7 +48,7 @@ TUNABLES = (
 
 def launch_command(main: Callable[[], int]) -> None:
     """Run `main` as a command: once more from the start under these settings where they are not there."""
-    asks_for_help = not {"-h", "--help"}.isdisjoint(sys.argv)
+    asks_for_help = not {"-h", "--help", HELP_ALL, VERSION}.isdisjoint(sys.argv)
     environment = {}
     if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help:
         environment["GLIBC_TUNABLES"] = TUNABLES
@@ -93,6 +96,9 @@ def run_command(
         args = list(sys.argv[1:] if args is None else args)
         output = load_function(JSON_OUTPUT)() if JSON in args else nullcontext()
         args = [word for word in args if word != JSON]
+        if VERSION in args:
+            print(f"credence-testbed {version('credence-testbed')}")
+            return 0
         # Library log lines would tear the progress display; errors still arrive as exceptions.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
@@ -100,12 +106,20 @@ def run_command(
         if isinstance(options, Mapping):
             preset, args = preset_of(options, args, takes_words(options[DEFAULT_PRESET]))
             description = f"{description}\n\n{about_presets(prog, options, preset)}"
-            if hasattr(options[preset], "editors"):
-                description += f" Name an editor to see its own options: {prog} rome --help."
             default = options[preset]
+            if hasattr(default, "evaluations"):
+                description += f" {HELP_ALL} shows the options of every evaluation and editor."
+            if hasattr(default, "configs"):
+                description += (
+                    f" Editors: {', '.join(editor_entries())}; python -m testbed.editors says more."
+                )
         assert default is not None, "there are defaults, from a preset or not"
         description += ABOUT_JSON
-        settings = parse_options(_add_own_settings(default, args), prog, description, args)
+        if HELP_ALL in args:
+            args = ["--help"]
+        else:
+            default = _add_own_settings(default, args)
+        settings = parse_options(default, prog, description, args)
         with output:
             load_function(SHOW_LOG)("lm")
             (load_function(work) if isinstance(work, str) else work)(settings)
@@ -114,6 +128,10 @@ def run_command(
         return _print_error(f"{error.why}; run {how} first")
     except InputError as error:
         return _print_error(str(error))
+    except BrokenPipeError:
+        # Whoever reads has seen enough; nothing more can be written there, not even at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         return _print_error(f"{error.strerror or error}{where}; what was finished before is intact")
@@ -165,6 +183,11 @@ def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
         changes["configs"] = configs_of_named(changes["configs"], args, options.editors)
     if hasattr(options, "evaluations"):
         changes["evaluations"] = options.evaluations | own_evaluations(args)
+    if hasattr(options, "evaluation") and hasattr(options, "evaluations") and HELP & set(args):
+        words = [part for word in args for part in word.split("=", 1)]
+        chosen = [name for option, name in pairwise(words) if option == "--evaluation"]
+        prefix = prefix_of([options.evaluation, *chosen][-1])
+        changes["evaluations"] = {key: one for key, one in changes["evaluations"].items() if key == prefix}
     return replace(options, **changes) if changes else options  # type: ignore[type-var]
 
 

@@ -11,6 +11,7 @@
 World, model and agent are loaded when they are first needed.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from inspect import isfunction
@@ -20,7 +21,6 @@ from typing import Any, Literal
 
 from corpus.errors import InputError
 from testbed.advice import preset_of_run
-from testbed.cells import Shown
 from testbed.edited_run import EditedRun
 from testbed.engine.catalogue import edits_torch_models, entry_named, whose_options
 from testbed.engine.methods import Method, the_request
@@ -42,9 +42,8 @@ from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
 from testbed.scores.frame import frame_of
 from testbed.scores.gather import gather_results
-from testbed.scores.metric import labels_of, metrics_shown_in
+from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.summary import ScoredEditor, score_editors
-from testbed.scores.tables import format_cell
 from testbed.settings import EditSettings
 
 
@@ -248,16 +247,12 @@ def open_run(
     return OpenRun(run, agent or EDIT[preset_of_run(run)].agent, checkpoint)
 
 
-def headline_grid(title: str, editors: Any) -> Grid:
+def headline_grid(title: str, editors: Sequence[ScoredEditor]) -> Grid:
     """The headlines of scored editors of one evaluation, a row each."""
-    headlines = metrics_shown_in(editors[0].evaluation.metrics, "headline")
-    rows = []
-    for e in editors:
-        estimates = [e.summary["all"][e.name].get(name) for name in headlines]
-        cells = [Shown(format_cell(cell), cell) for cell in estimates]
-        rows.append([e.name, len(e.edits.results), *cells])
-    labels = labels_of(editors[0].evaluation.metrics)
-    return Grid(title, ["editor", "edits", *map(labels.__getitem__, headlines)], rows)
+    evaluation, summary = editors[0].evaluation, editors[0].summary
+    rows = [row for e in editors for row in headline_rows(e.evaluation, e.summary, [e.name])]
+    title = f"{title}: edits{describe_subset(evaluation, summary)}"
+    return Grid(title, ["editor", *headline_labels(evaluation).values()], rows)
 
 
 def _with_changes(name: str, settings: Any, changes: dict[str, Any] | None) -> Any:

@@ -1,11 +1,13 @@
 """A user's own classes, named on a command line as my_module:MyClass. Nothing that data names is imported."""
 
+import difflib
 import importlib
 import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass
+from inspect import isclass, isfunction, signature
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +64,12 @@ def find_own(name: str, what: str) -> Any:
         raise InputError(f"{what} {name!r}: {type(error).__name__}: {error} ({where})") from error
 
 
-def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
+def import_own(name: str, what: str, needs: Sequence[str], forms: str = "") -> tuple[type, Any]:
     """The class of that name, found from the working folder too, and one of it with its defaults.
 
     Args:
         what: it should be, in words.
-        needs: methods it must have.
+        needs: methods it must have; forms: how it is written, in words.
 
     Raises:
         InputError: no such module or class, or none that can be made without arguments and hashed.
@@ -75,7 +77,8 @@ def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     own_class = find_own(name, what)
     module, _, attribute = name.partition(":")
     if not (isinstance(own_class, type) and all(hasattr(own_class, need) for need in needs)):
-        raise InputError(f"{what} {name!r}: {module} has no class {attribute} with {' and '.join(needs)}")
+        forms = forms or f"it should be a class with {' and '.join(needs)}"
+        raise InputError(f"{what} {name!r}: {_describe_found(module, attribute, own_class)}; {forms}")
     needed = "it should be a frozen dataclass with defaults"
     # What is not a dataclass has no settings to be filed under, and what is not frozen may change them.
     if not (is_dataclass(own_class) and own_class.__dataclass_params__.frozen):  # type: ignore[attr-defined]
@@ -86,6 +89,23 @@ def import_own(name: str, what: str, needs: Sequence[str]) -> tuple[type, Any]:
     except (TypeError, ValueError) as error:
         raise InputError(f"{what} {name!r} ({error}): {needed}") from None
     return own_class, one
+
+
+def _describe_found(module: str, attribute: str, found: Any) -> str:
+    """What a module has under a name, with its signature; or what else it has, where that is nothing."""
+    if isinstance(found, type):
+        methods = [f"{key}{signature(value)}" for key, value in vars(found).items() if isfunction(value)]
+        return f"class {attribute} has {', '.join(methods) or 'no method'}"
+    if isfunction(found):
+        return f"there is {attribute}{signature(found)}"
+    own = [
+        f"{'class' if isclass(value) else 'function'} {key}"
+        for key, value in vars(sys.modules[module]).items()
+        if (isclass(value) or isfunction(value)) and value.__module__ == module
+    ]
+    near = difflib.get_close_matches(attribute, [one.partition(" ")[2] for one in own], 1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return f"{module} has no class {attribute}{meant}; it has {', '.join(own) or 'no class and no function'}"
 
 
 def option_prefix(name: str) -> str:

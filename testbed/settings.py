@@ -337,6 +337,16 @@ class DemoSettings:
 
 
 @dataclass(frozen=True)
+class EditorsSettings:
+    """Whose edits say what one costs."""
+
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+
+
+@dataclass(frozen=True)
 class ExampleSettings:
     """Which example, and where to."""
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.pages.charts import make_panels, save_figure
-from testbed.pages.costs import CostPoint, pareto_front, spread_labels
+from testbed.pages.charts import make_panels, save_figure, spread_labels
+from testbed.pages.costs import CostPoint, pareto_front
 from testbed.scores.statistics import Estimate
 
 heights = st.lists(st.floats(-3, 3), min_size=1, max_size=15)

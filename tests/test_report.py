@@ -29,6 +29,7 @@ from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, reference_named
 from testbed.scores.frame import frame_of
 from testbed.scores.gather import FITTED_HALF, case_keys, gather_results, match_cases, pool_results
+from testbed.scores.headlines import headline_labels, headline_subset
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
 from testbed.scores.statistics import adjust_holm
 from testbed.scores.summary import retention_curve, score_editors, summarise_results
@@ -643,14 +644,19 @@ def test_the_first_screen_answers_the_question(page, editors):
     contents = parsed(first)
     counts = sorted({len(e.edits.results) for e in editors.values()})
     assert f"edited {counts[0]} to {counts[-1]} facts" in first
-    assert len(contents.images) == 1
+    assert len(contents.images) == 2
+    assert "A name is " in first
+    summary = next(iter(editors.values())).summary
+    assert headline_subset(HASE, summary) == "contradicts the truth"
+    assert "the request contradicts the truth; the numbers here are over these." in first
     assert list(contents.tables) == ["hase-first"]
     table = contents.tables["hase-first"]
     assert len(table["heads"]) == 6
-    assert [row[0][0].strip() for row in table["rows"]] == [*editors, "no edit"]
+    assert [row[0][0].strip() for row in table["rows"]] == [*editors, "no edit", "perfect revision"]
+    assert table["heads"][1:] == [*headline_labels(HASE).values()]
     assert first.count("<li>") == len(editors)
     for name, editor in editors.items():
-        success = editor.summary["all"][name]["success"]
+        success = editor.summary["contradicts the truth"][name]["success"]
         assert f"states {round(success.value * success.cases)} of {success.cases} new facts" in first
 
 

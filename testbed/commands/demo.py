@@ -40,4 +40,5 @@ def demo(options: DemoSettings) -> None:
         took.append((name, time.perf_counter() - began))
     took.append(("all", sum(seconds for _, seconds in took)))
     print_table("demo", ("stage", "seconds"), [(name, show_number(seconds, ".1f")) for name, seconds in took])
-    say(f"open {(options.runs / options.run / 'report' / 'index.html').resolve()}")
+    page = (options.runs / options.run / "report" / "index.html").resolve()
+    say(f"The report shows what the edited models got right and wrong. Open it in a browser: {page}")

@@ -12,7 +12,6 @@ from bayes.interface import Agent
 from corpus.errors import InputError
 from corpus.files import verify_folder, write_json, write_json_once
 from lm.language_model import LanguageModel
-from testbed.cells import Shown
 from testbed.console import print_table, say, show_progress
 from testbed.engine.methods import Method
 from testbed.engine.plan import PLAN
@@ -33,11 +32,10 @@ from testbed.run.runs import Run
 from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
 from testbed.run.world import World, load_world
 from testbed.scores.gather import FITTED_HALF, describe_circumstances, describe_missing_numbers
-from testbed.scores.metric import labels_of, metrics_shown_in
+from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results, temperatures_file
 from testbed.scores.summary import control_reader, summarise_results, write_summary
-from testbed.scores.tables import format_cell
 from testbed.settings import CaseSettings, EditSettings
 from testbed.waiting import doing
 
@@ -243,8 +241,7 @@ def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: JudgedCases | N
 
 def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
     """Summarise what came of every editor's edits, and print the headlines."""
-    evaluation, columns, rows, judged_by = options.chosen_evaluation, jobs.columns, [], ""
-    headlines, labels = metrics_shown_in(evaluation.metrics, "headline"), labels_of(evaluation.metrics)
+    evaluation, columns, rows, judged_by, only = options.chosen_evaluation, jobs.columns, [], "", ""
     for job in jobs.jobs:
         doing(f"measuring {job.name}")
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
@@ -271,15 +268,14 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
             if error.errno not in READ_ONLY:
                 raise
             say(f"{job.folder} is read-only, so no summary is written there")
-        for reader in (job.name, control_reader(job.name, FITTED_HALF)):
-            if reader in summary["all"]:
-                estimates = [summary["all"][reader].get(name) for name in headlines]
-                rows.append([reader, *(Shown(format_cell(cell), cell) for cell in estimates)])
+        readers = [job.name, control_reader(job.name, FITTED_HALF)]
+        rows += headline_rows(evaluation, summary, [name for name in readers if name in summary["all"]])
+        only = describe_subset(evaluation, summary)
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")
     print_table(
-        f"edits of {jobs.run.folder}, over this world only",
-        ["editor", *map(labels.__getitem__, headlines)],
+        f"edits of {jobs.run.folder}{only}, over this world only",
+        ["editor", *headline_labels(evaluation).values()],
         rows,
     )
     say(f"the standard is {judged_by}")

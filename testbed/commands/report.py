@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from corpus.errors import InputError
+from lm.config import ModelConfig
 from testbed.advice import ask_options
 from testbed.console import say
 from testbed.engine.trace import finished_edits
@@ -22,7 +23,14 @@ from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
 from testbed.pages.leaderboard import write_leaderboard
 from testbed.pages.page import EvaluationChapter, Page, write_page
 from testbed.run.lock import only_one
-from testbed.run.runs import Run, finished_training, folder_digest, read_metrics, unlike_settings
+from testbed.run.runs import (
+    Run,
+    finished_training,
+    folder_digest,
+    read_metrics,
+    recorded_settings,
+    unlike_settings,
+)
 from testbed.run.world import World, load_world
 from testbed.scores.comparison import compare_editors, reference_named
 from testbed.scores.frame import concat_frames, frame_of, frame_of_differences
@@ -73,7 +81,10 @@ def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) ->
         # One of an earlier report would be about other rows.
         shutil.rmtree(folder / "explorer", ignore_errors=True)
     training = Picture("training.svg", "Training loss and generative accuracy by step", message)
-    page = Page(names, _describe_worlds(runs, world), chapters, training, options.explorer)
+    about = (
+        f"{_describe_worlds(runs, world)} written down as a noisy corpus. {_describe_model(runs[0], world)}"
+    )
+    page = Page(names, about, chapters, training, options.explorer)
     doing("writing the page")
     path = write_page(page, folder)
     for evaluation_report in chapters:
@@ -128,6 +139,19 @@ def _describe_worlds(runs: Sequence[Run], world: World) -> str:
     differ = _list_unlike_settings(runs)
     unlike_in = f" Their settings differ in {', '.join(differ)}." if differ else ""
     return f"{several}{len(sizes)} different worlds are pooled here ({counted}).{unlike_in} Each was"
+
+
+def _describe_model(run: Run, world: World) -> str:
+    """How large the model is, what it knows, and of how many tokens names are; of the first run."""
+    lengths = world.tokenizer.row_length[: len(world.graph.entities)]
+    name = "A name is one token" if lengths.max() == 1 else f"A name is {lengths.mean():.1f} tokens long"
+    if not run.finished_file.exists():
+        return f"{name}."
+    shape = ModelConfig(**recorded_settings(run, "train")[0]["model"])
+    return (
+        f"The model has {shape.parameters(world.tokenizer.vocabulary):,} parameters and knows "
+        f"{finished_training(run)['accuracy']:.0%} of the facts. {name}."
+    )
 
 
 def _list_unlike_settings(runs: Sequence[Run]) -> list[str]:

@@ -4,6 +4,7 @@ Importing this loads no JAX, since all command lines are made from it. Only name
 are ever imported, never one found in data.
 """
 
+import difflib
 import importlib
 import pkgutil
 import re
@@ -22,6 +23,10 @@ from testbed.own import ISOLATED, OWN, find_own, import_own, option_prefix
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
+FORMS = (
+    "an editor in PyTorch is a function edit(model, tokenizer, request), or a class with that method; one in "
+    "JAX is a class with prepare(model, corpus_sample) and edit(model, state, request, key)"
+)
 TAKES_EDITORS = ("--editor", "--editors")
 
 
@@ -58,7 +63,10 @@ def entry_named(name: str) -> Entry:
     """
     known = editor_entries()
     if name not in known and ":" not in name:
-        raise InputError(f"unknown editor {name!r}; use {', '.join(known)}, or my_module:MyEditor")
+        near = difflib.get_close_matches(name, known, 1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        how = "python -m testbed.editors lists all, yours is my_module:MyEditor"
+        raise InputError(f"unknown editor {name!r}; {meant}{how}")
     return known.get(name) or _own_entry(name)
 
 
@@ -130,7 +138,7 @@ def _own_entry(name: str) -> Entry:
     """A user's own editor: its fields are its hyper-parameters. In PyTorch it works in another process."""
     if name.count(":") > 1 or edits_torch_models(find_own(name, "editor")):
         return _isolated_entry(name)
-    kind, editor = import_own(name, "editor", ("prepare", "edit"))
+    kind, editor = import_own(name, "editor", ("prepare", "edit"), FORMS)
     about = (kind.__doc__ or "").strip().partition("\n")[0]
     options = _own_options(name, kind.__module__)
     with _search_attributed_to(name):

@@ -39,6 +39,8 @@ class Evaluation:
     """Of a built-in evaluation's cases, raised when others are drawn or asked; what was made before is stale
     then. Your own class needs none: its source is compared."""
 
+    headline_subset: ClassVar[str] = "all"
+    """The cases that headlines are over, one of `subsets`; all of them where it has no case."""
     can_be_halved: ClassVar[bool] = False
     """Whether metrics mean the same over any half of the questions: `oracle` is fitted to one half and scored
     on the other."""

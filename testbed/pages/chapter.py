@@ -71,6 +71,7 @@ class Chapter(NamedTuple):
         words: terms that tables use besides metrics, and what they mean.
         metrics: for the explanations below.
         opening: sections before the first table: what the model was before any edit.
+        first_picture: of all editors, beside the first table.
     """
 
     title: str
@@ -84,3 +85,4 @@ class Chapter(NamedTuple):
     words: Mapping[str, str]
     metrics: Sequence[MetricDefinition]
     opening: Sequence[Section] = ()
+    first_picture: Picture | None = None

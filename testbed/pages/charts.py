@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from corpus.files import staged_file
-from testbed.pages.inks import AGENT, GRID, LINES, MODEL, PAPER, QUIET, TEXT, add_dark_inks
+from testbed.pages.inks import AGENT, GRID, JOIN, LINES, MODEL, PAPER, QUIET, TEXT, add_dark_inks
 from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.scores.statistics import Estimate
 
@@ -255,6 +255,63 @@ def interval_halves(
 def wrap_title(name: str, width: int = 28) -> str:
     """A name as the title of a panel, on two lines at most."""
     return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="\u2026"))
+
+
+def draw_plane(
+    points: Mapping[str, tuple[Estimate, Estimate]],
+    references: Sequence[str],
+    across: str,
+    up: str,
+    path: Path,
+) -> None:
+    """A point with both intervals for each editor, in its colour; a grey cross for each reference."""
+    slots = assign_slots(name for name in points if name not in references)
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(5.2, max(2.6, 0.22 * len(points) + 1.4)))
+        for name, (x, y) in points.items():
+            colour = QUIET if name in references else colour_of(slots[name]).light
+            mark = "X" if name in references else "o"
+            ring = PAPER if name in slots and has_ring(slots[name]) else colour
+            bars: Any = {"xerr": interval_halves(*x[:3]), "yerr": interval_halves(*y[:3])}
+            axis.errorbar(x.value, y.value, fmt=mark, color=colour, mfc=ring, ms=6, lw=1, capsize=2, **bars)
+        axis.grid(color=GRID, lw=0.6)
+        axis.set(xlabel=across, ylabel=up)
+        label_right(figure, axis, [(name, x.value, y.value) for name, (x, y) in points.items()])
+        save_figure(figure, path)
+
+
+def spread_labels(positions: Sequence[float], gap: float) -> np.ndarray:
+    """Positions near the wanted ones, in their order, at least `gap` apart, with the same mean."""
+    order = np.argsort(positions, kind="stable")
+    clusters: list[list[float]] = []
+    for i, target in enumerate(np.asarray(positions, float)[order]):
+        # In steps of the gap, least squares without overtaking is isotonic regression.
+        clusters.append([target - i * gap, 1])
+        while len(clusters) > 1 and clusters[-2][0] >= clusters[-1][0]:
+            value, size = clusters.pop()
+            before, count = clusters.pop()
+            clusters.append([(before * count + value * size) / (count + size), count + size])
+    free = np.concatenate([np.full(int(size), value) for value, size in clusters])
+    placed = np.empty(len(order))
+    placed[order] = free + gap * np.arange(len(order))
+    return placed
+
+
+def label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, float]]) -> None:
+    """Names beside the axes, each joined to its point by a thin line."""
+    low, high = axis.get_ylim()
+    height = figure.get_size_inches()[1] * axis.get_position().height
+    places = spread_labels([y for _, _, y in labels], 0.19 / height * (high - low))
+    for (name, x, y), place in zip(labels, places, strict=True):
+        axis.annotate(
+            name,
+            (x, y),
+            xytext=(1.03, (place - low) / (high - low)),
+            textcoords="axes fraction",
+            fontsize=8.5,
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": JOIN, "lw": 0.6, "shrinkB": 4},
+        )
 
 
 LABEL_STYLES = {"truth": "-", "not": "--", "and": "-.", "or": ":"}

@@ -5,14 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Material, Picture, Section
-from testbed.pages.charts import interval_halves, picture_style, save_figure
-from testbed.pages.inks import AGENT, JOIN, PAPER, QUIET
+from testbed.pages.charts import interval_halves, label_right, picture_style, save_figure
+from testbed.pages.inks import AGENT, PAPER, QUIET
 from testbed.pages.messages import capitalise, describe_extremes
 from testbed.pages.palette import assign_slots, colour_of, has_ring
 from testbed.scores.frame import Frame
@@ -146,7 +143,7 @@ def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path
         axis.legend(
             handles, words, frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16)
         )
-        _label_right(
+        label_right(
             figure, axis, [(p.name, p.cost_with_preparation or p.cost, p.score.value) for p in points]
         )
         save_figure(figure, path)
@@ -160,37 +157,3 @@ def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
         if not best or point.score.value > best[-1].score.value:
             best.append(point)
     return best
-
-
-def spread_labels(positions: Sequence[float], gap: float) -> np.ndarray:
-    """Positions near the wanted ones, in their order, at least `gap` apart, with the same mean."""
-    order = np.argsort(positions, kind="stable")
-    clusters: list[list[float]] = []
-    for i, target in enumerate(np.asarray(positions, float)[order]):
-        # In steps of the gap, least squares without overtaking is isotonic regression.
-        clusters.append([target - i * gap, 1])
-        while len(clusters) > 1 and clusters[-2][0] >= clusters[-1][0]:
-            value, size = clusters.pop()
-            before, count = clusters.pop()
-            clusters.append([(before * count + value * size) / (count + size), count + size])
-    free = np.concatenate([np.full(int(size), value) for value, size in clusters])
-    placed = np.empty(len(order))
-    placed[order] = free + gap * np.arange(len(order))
-    return placed
-
-
-def _label_right(figure: Figure, axis: Axes, labels: Sequence[tuple[str, float, float]]) -> None:
-    """Names beside the axes, each joined to its point by a thin line."""
-    low, high = axis.get_ylim()
-    height = figure.get_size_inches()[1] * axis.get_position().height
-    places = spread_labels([y for _, _, y in labels], 0.19 / height * (high - low))
-    for (name, x, y), place in zip(labels, places, strict=True):
-        axis.annotate(
-            name,
-            (x, y),
-            xytext=(1.03, (place - low) / (high - low)),
-            textcoords="axes fraction",
-            fontsize=8.5,
-            va="center",
-            arrowprops={"arrowstyle": "-", "color": JOIN, "lw": 0.6, "shrinkB": 4},
-        )

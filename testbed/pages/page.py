@@ -14,7 +14,8 @@ from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
 from testbed.run.runs import provenance
 from testbed.scores import tables
-from testbed.scores.frame import Frame
+from testbed.scores.frame import EDITS, Frame
+from testbed.scores.headlines import headline_subset
 from testbed.scores.metric import ARROWS
 from testbed.scores.readers import READERS
 from testbed.scores.statistics import Estimate
@@ -56,7 +57,7 @@ class Page(NamedTuple):
 
     Attributes:
         runs: their names.
-        world: what they are about, in words: a sentence up to its verb.
+        world: what they are about, and how large the model is, in words.
         has_explorer: whether the page with every edit lies beside this one.
     """
 
@@ -88,6 +89,7 @@ def write_page(page: Page, folder: Path) -> Path:
     for key, chapter, *_ in page.chapters:
         pictures = [
             *chapter.panels.values(),
+            *([chapter.first_picture] if chapter.first_picture else []),
             *(p for s in (*chapter.opening, *chapter.sections) for p in s.pictures),
         ]
         pictures_there |= {folder / key / picture.file for picture in pictures}
@@ -182,9 +184,15 @@ def describe_edits(part: EvaluationChapter) -> str:
     of_each = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
     names = list(counts)
     by = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    first = part.editors[0]
+    subset = headline_subset(first.evaluation, first.summary)
+    only = ""
+    if subset != "all":
+        these = part.frame.cell(EDITS, first.name, subset)
+        only = f" In {these:,.0f} the request {subset}; the numbers here are over these."
     return (
         f"{by} edited {of_each} facts. The rational agent, which has read the same corpus, received the same "
-        "new facts."
+        f"new facts.{only}"
     )
 
 

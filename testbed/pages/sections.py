@@ -27,8 +27,9 @@ from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
 from testbed.scores.frame import CONTROL, EDITOR, EDITS, REFERENCE, Frame
+from testbed.scores.headlines import headline_labels, headline_subset
 from testbed.scores.metric import labels_of, metrics_shown_in
-from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, is_undetermined
+from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, PERFECT, is_undetermined
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics
 from testbed.scores.tables import Cell, Table, better_of, case_counts, format_cell
@@ -45,7 +46,7 @@ def usual_chapter(material: Material) -> Chapter:
     """
     editors, evaluation = material.editors, material.editors[0].evaluation
     title, _, text = inspect.cleandoc(type(evaluation).__doc__ or type(evaluation).__name__).partition("\n")
-    headlines, followed = metrics_shown_in(evaluation.metrics, "headline"), followed_metrics(evaluation)
+    headlines, followed = [*headline_labels(evaluation)], followed_metrics(evaluation)
     sections = [
         difference_section(material),
         cost_section(material, headlines[-1]),
@@ -53,8 +54,10 @@ def usual_chapter(material: Material) -> Chapter:
     ]
     parts = [name for name in editors[0].summary if name != "all"]
 
+    subset = headline_subset(evaluation, editors[0].summary)
+
     def describe_headlines(editor: ScoredEditor) -> str:
-        return "; ".join(map(partial(_describe_headline, material.frame, editor.name), headlines))
+        return "; ".join(map(partial(_describe_headline, material.frame, editor.name, subset), headlines))
 
     opening = [before_section(material)]
     return build_chapter(
@@ -78,13 +81,11 @@ def build_chapter(
     words: Mapping[str, str] = {},
     panels: Mapping[str, Picture] = {},
     opening: Sequence[Section] = (),
-    first_metrics: Sequence[str] = (),
 ) -> Chapter:
     """A chapter with the table of all editors, and those of each one.
 
     Args:
         describe_finding: what came out for an editor, a sentence without its subject.
-        first_metrics: at most MOST_FIRST for the first table; by default the first that are compared.
         parts: of the cases, over which the tables of an editor are shown besides all.
     """
     editors = material.editors
@@ -92,7 +93,7 @@ def build_chapter(
         title,
         text,
         {e.name: describe_finding(e) for e in editors},
-        first_table(material.frame, first_metrics or compared_metrics(editors)),
+        first_table(material.frame, editors[0]),
         comparison_table(material),
         [section for section in sections if section],
         panels,
@@ -103,12 +104,11 @@ def build_chapter(
     )
 
 
-MOST_FIRST = 5
-
-
-def first_table(frame: Frame, metrics: Sequence[str]) -> Table:
-    """The table that is read first: a row an editor, and no edit below; at most MOST_FIRST metrics."""
-    view = View("first", "At a glance", metrics[:MOST_FIRST], who=(EDITOR, NO_EDIT), ranked=True)
+def first_table(frame: Frame, editor: ScoredEditor) -> Table:
+    """The table that is read first: the headlines of every editor, of no edit, and of perfect revision."""
+    where = {"subset": headline_subset(editor.evaluation, editor.summary)}
+    who, metrics = (EDITOR, NO_EDIT, PERFECT), [*headline_labels(editor.evaluation)]
+    view = View("first", "At a glance", metrics, who=who, where=where, ranked=True)
     return has_to_beat(make_table(view, frame), NO_EDIT)
 
 
@@ -117,9 +117,9 @@ def has_to_beat(table: Table, reader: str) -> Table:
     return table._replace(to_beat=[i for i, row in enumerate(table.rows) if row[0] == reader])
 
 
-def _describe_headline(frame: Frame, editor: str, metric: str) -> str:
+def _describe_headline(frame: Frame, editor: str, subset: str, metric: str) -> str:
     """A metric of an editor in words, and what it was before the edit, where it means something there."""
-    after, before = (frame.cell(metric, reader, editor=editor) for reader in (editor, BEFORE_EDIT))
+    after, before = (frame.cell(metric, reader, subset, editor=editor) for reader in (editor, BEFORE_EDIT))
     text = f"{frame.label_of(metric)} {format_cell(after)}"
     return f"{text}, {format_cell(before)} before" if before else text
 

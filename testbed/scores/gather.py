@@ -267,7 +267,7 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
         results=results,
         later_results=later_results,
         controls=controls,
-        cost=_leave_known(_cost_per_case(results) | _mean_cost([_read_cost(one.folder) for one in group])),
+        cost=_leave_known(_cost_per_case(results) | _mean_cost([read_cost(one.folder) for one in group])),
         seed=min(one.seed for one in group),
         made_by=list(
             dict.fromkeys(describe_circumstances(one.config) + describe_changes(one.config) for one in group)
@@ -320,7 +320,7 @@ def _edits_before(path: Path) -> int:
     return int(digits)
 
 
-def _read_cost(folder: Path) -> dict[str, float]:
+def read_cost(folder: Path) -> dict[str, float]:
     """What cost.json says, nothing where there is none."""
     path = folder / "cost.json"
     if not path.exists():

@@ -190,6 +190,10 @@ class EvaluationMetrics(Protocol):
     """How an evaluation turns results into numbers."""
 
     @property
+    def headline_subset(self) -> str:
+        """The cases that headlines are over, where there are any of them."""
+
+    @property
     def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent, once for each of its beliefs after the edit."""
 

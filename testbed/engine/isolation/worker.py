@@ -23,7 +23,7 @@ from lm.config import ModelConfig
 from lm.delta import Delta
 from lm.editors.interface import Editor, Info, Request, State, edit_once, trait_of
 from lm.language_model import LanguageModel
-from testbed.engine.catalogue import edits_torch_models
+from testbed.engine.catalogue import FORMS, edits_torch_models
 from testbed.engine.checks import check_edit, check_settings, errors_attributed_to, prepare_editor
 from testbed.engine.integrity import is_traced_alike
 from testbed.engine.isolation import PLAIN
@@ -61,7 +61,7 @@ class EditorWorker:
         self.is_torch = edits_torch_models(self.kind)
         if not isfunction(self.kind) or not self.is_torch:
             needs = ("edit",) if self.is_torch else ("prepare", "edit")
-            self.kind, self.default = import_own(name, "editor", needs)
+            self.kind, self.default = import_own(name, "editor", needs, FORMS)
             check_settings(self.default)
         if self.is_torch:
             require_torch(name)

@@ -32,6 +32,8 @@ OF_SUBJECT = "spot.own"
 SPOT_CHECKS = (*OF_OTHERS, OF_SUBJECT)
 """Facts drawn at random among those that nothing else in the case asks or says: of other subjects the edited
 relation, what depends on it, any relation; of the subject whatever else it has."""
+CONTRADICTS = "contradicts the truth"
+"""The requests that headlines are over: who repeats what is true has nothing to change."""
 CONTROL = "the same of somebody else"
 """The requested object, said of another subject: it bears on nothing that the request bears on."""
 ROLES = (REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, OTHER_CHILD, GRANDCHILD, SIBLING, *SPOT_CHECKS)
@@ -69,6 +71,7 @@ class Hase(Evaluation):
 
     package: ClassVar[str] = __name__
     version: ClassVar[int] = 1
+    headline_subset: ClassVar[str] = CONTRADICTS
     can_be_halved: ClassVar[bool] = True
     facets: ClassVar = {
         "reinforces": bool,

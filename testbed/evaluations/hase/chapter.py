@@ -9,7 +9,7 @@ from testbed.evaluations.hase import tables
 from testbed.evaluations.hase.pictures import panel_case, show_edit
 from testbed.evaluations.hase.published import published_tables
 from testbed.pages.chapter import Chapter, Material, Picture, Section
-from testbed.pages.charts import draw_by_bin
+from testbed.pages.charts import draw_by_bin, draw_plane
 from testbed.pages.costs import cost_section
 from testbed.pages.edit_pictures import draw_edits
 from testbed.pages.messages import capitalise, describe_support
@@ -22,13 +22,14 @@ from testbed.pages.sections import (
 )
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.distances import MOVED
-from testbed.scores.readers import BAYESIAN, ONE_HALF, READERS
+from testbed.scores.frame import EDITOR
+from testbed.scores.headlines import headline_subset
+from testbed.scores.readers import BAYESIAN, NO_EDIT, ONE_HALF, PERFECT, READERS
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
-from testbed.scores.views import make_table
+from testbed.scores.views import View, make_table
 
-FIRST = (m.SUCCESS, m.FOLLOWS, m.STAYS, m.KEPT, m.SKILL_RECALIBRATED)
 WORDS = {
     "edited fact, consequence, cause, independent fact": "the fact of the request, a fact that depends on "
     "it, the fact on which it depends, and a fact of the same subject that has nothing to do with it",
@@ -70,24 +71,40 @@ def make_chapter(material: Material) -> Chapter:
         Section("coherence", "Is the model coherent with itself?", _COHERENCE, tables=[coherence]),
         Section("paper", "Beside Hase et al. 2024", _PAPER, more_tables=[*paper, *published_tables(editors)]),
     ]
-    return build_chapter(
+    chapter = build_chapter(
         material, "Coherence with a rational agent (Hase et al. 2024)", _TEXT, describe_finding, sections,
         (m.CHANGES, m.WAS_NEAR, m.FIXES), WORDS, draw_edits(material, panel_case, show_edit),
-        [before_section(material)], FIRST,
+        [before_section(material)],
     )  # fmt: skip
+    return chapter._replace(first_picture=_picture_harm(material))
+
+
+def _picture_harm(material: Material) -> Picture:
+    """What editors update against what they keep, over the cases of headlines."""
+    frame, file, first = material.frame, "harm.svg", material.editors[0]
+    where = {"subset": headline_subset(first.evaluation, first.summary)}
+    view = View("", "", [m.FOLLOWS, m.KEPT], who=(EDITOR, NO_EDIT, PERFECT), where=where)
+    rows: list[Any] = [*make_table(view, frame).rows]
+    points = {name: (x, y) for name, x, y in rows if x and y and x.cases and y.cases}
+    across, up = map(frame.label_of, (m.FOLLOWS, m.KEPT))
+    draw_plane(points, (NO_EDIT, PERFECT), across, up, material.folder / file)
+    return Picture(file, f"{capitalise(up)} against {across}", "Best is above and to the right")
 
 
 def describe_finding(editor: ScoredEditor) -> str:
     """The finding about one editor in a sentence, from the numbers."""
-    after = editor.summary["all"][editor.name]
+    subset = headline_subset(editor.evaluation, editor.summary)
+    after, repeated = (editor.summary[name][editor.name] for name in (subset, m.REPEATS))
     success, follows, stays = after[m.SUCCESS], after[m.FOLLOWS], after[m.STAYS]
-    parts = [f"states {_count(success)} new facts"]
+    parts = [f"states {_count(success)} {'new ' * (subset == m.CONTRADICTS)}facts"]
     if follows.cases:
         interval = "" if math.isnan(follows.low) else f" ({follows.low:.0%} to {follows.high:.0%})"
         parts.append(f"updates {_count(follows)} consequences{interval}")
     if stays.cases:
         parts.append(f"keeps {_count(stays)} dependent facts that should stay")
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    said = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    apart = subset != "all" and repeated[m.SUCCESS].cases
+    return f"{said}; it states {_count(repeated[m.SUCCESS])} that were true already" if apart else said
 
 
 def _count(share: Estimate) -> str:

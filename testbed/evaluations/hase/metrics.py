@@ -14,6 +14,7 @@ from testbed.engine.results import Results
 from testbed.evaluations.dutch_book import LOGIC, sure_loss
 from testbed.evaluations.hase import (
     CHILD,
+    CONTRADICTS,
     INDEPENDENT,
     KIN,
     REQUEST,
@@ -70,7 +71,7 @@ FOLLOWS, STAYS, GAINED, FOLLOWS_RIGHT = "follows", "stays", "gained", "follows.r
 FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
 CHANGES, FIXES, WAS_NEAR = "answer changes", "fixes an error", "initially near the agent"
-REPEATS, CONTRADICTS = "repeats the truth", "contradicts the truth"
+REPEATS = "repeats the truth"
 _IN_TABLES = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 
 
@@ -272,7 +273,9 @@ def _define_at_places(kind: str, says: str, better: Better) -> list[MetricDefini
     for place in PLACES:
         shown_in: Place = "file"
         if place in _IN_TABLES and kind in ("right", "tv"):
-            shown_in = "compared" if kind == "right" and place in (INDEPENDENT, RANDOM_OTHERS) else "table"
+            shown_in = "compared" if kind == "right" and place == INDEPENDENT else "table"
+        if name_at(kind, place) == KEPT:
+            shown_in = "headline"
         definitions.append(
             MetricDefinition(
                 name_at(kind, place),
@@ -353,6 +356,9 @@ def _define_law(law: str) -> MetricDefinition:
     )
 
 
+_RIGHT = _define_at_places(
+    "right", "Share of generated answers {} that name an object which the agent finds most probable.", "high"
+)
 METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         SUCCESS, "Share of requests that the edited model states.", "high", "headline", True, lambda a:
@@ -361,7 +367,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _define_must(
         MUST_CHANGE, CHILD,
         "Where the agent must change its answer about the consequence, as the old one is none of its best: "
-        "share of answers that are the agent's new ones (propagation).", "compared", follows_sequences=True,
+        "share of answers that are the agent's new ones (propagation).", "headline", follows_sequences=True,
     ),
     MetricDefinition(
         FOLLOWS_RIGHT,
@@ -376,7 +382,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     MetricDefinition(
         GAINED, "Share of consequences that the edit put right, less those that it put wrong. No edit has 0; "
-        "the row of the Bayesian reader has the most that is possible.", "high", "headline",
+        "the row of the Bayesian reader has the most that is possible.", "high", "compared",
         compute=lambda a: a.gain_of_answers, needs_edit=True, label="consequences gained",
     ),
     *_define_for_kin(),
@@ -392,11 +398,12 @@ METRICS: tuple[MetricDefinition, ...] = (
         "0 none.", "one", "compared", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
         label="propagation ratio",
     ),
+    *(right for right in _RIGHT if right.id == KEPT),
     MetricDefinition(
         DAMAGE,
         "Distance to the agent's new belief (total variation) that the edit adds to a question, 0 where it "
         "comes nearer. Mean over random facts that no editor is told of (spot checks).",
-        "low", "compared", compute=lambda a: a.movement_of_spot_checks.damage, needs_edit=True,
+        "low", "headline", compute=lambda a: a.movement_of_spot_checks.damage, needs_edit=True,
     ),
     MetricDefinition(
         SPILL, "Damage where the agent's belief did not change.", "low",
@@ -449,11 +456,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _define_over_recalibrated(
         DAMAGE, "damage", "low", lambda a: a.movement_of_spot_checks.damage_over_recalibrated),
     *map(_define_false_change, FALSE_CHANGE_PLACES),
-    *_define_at_places(
-        "right",
-        "Share of generated answers {} that name an object which the agent finds most probable.",
-        "high",
-    ),
+    *(right for right in _RIGHT if right.id != KEPT),
     *_define_at_places(
         "tv", "Total variation between the beliefs of model and agent {}; 0 is equal, 1 is disjoint.",
         "low",

@@ -1,0 +1,123 @@
+"""What a newcomer types and reads first: headlines, tables of any width, lists of editors, help, mistakes."""
+
+import io
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from corpus.errors import InputError
+from testbed import edit
+from testbed.commands.editors import editor_grid
+from testbed.console import draw_tables
+from testbed.engine.catalogue import editor_entries, entry_named
+from testbed.run.runs import Run
+from testbed.scores.headlines import headline_labels, headline_rows, headline_subset
+from testbed.scores.statistics import Estimate
+from tests.edited import HASE
+from tests.runs import ROOT
+
+WORDS = st.text("abcdefgh", min_size=1, max_size=12)
+HEADS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+
+
+def summary_of(contradicting):
+    def readers(cases):
+        return {"e": {"success": Estimate(cases / 10, 0, 1, cases, cases)}}
+
+    return {"all": readers(10), "contradicts the truth": readers(contradicting)}
+
+
+@pytest.mark.parametrize(("contradicting", "subset"), [(4, "contradicts the truth"), (0, "all")])
+def test_headlines_are_over_requests_that_contradict_where_there_are_any(contradicting, subset):
+    summary = summary_of(contradicting)
+    assert headline_subset(HASE, summary) == subset
+    [[name, success, *others]] = headline_rows(HASE, summary, ["e"])
+    assert (name, success.value) == ("e", summary[subset]["e"]["success"])
+    assert len(others) == len(headline_labels(HASE)) - 1
+
+
+def test_headlines_are_the_columns_of_the_readme():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    [head] = [line for line in lines if line.startswith("| editor | edit success")]
+    assert head.strip("| ").split(" | ")[1:] == [*headline_labels(HASE).values()]
+
+
+@given(st.data())
+def test_tables_of_any_width_cut_nothing(data):
+    columns = data.draw(st.integers(2, 6))
+    heads = data.draw(st.lists(HEADS, min_size=columns, max_size=columns))
+    row = st.lists(WORDS, min_size=columns, max_size=columns)
+    rows = data.draw(st.lists(row, min_size=1, max_size=4))
+    width = data.draw(st.integers(40, 200))
+    out = io.StringIO()
+    for table in draw_tables("title", heads, rows, True, width):
+        Console(file=out, width=width, color_system=None).print(table)
+    text = out.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert all(len(line) <= width for line in text.splitlines())
+    assert {*" ".join(heads).split(), *(cell for row in rows for cell in row)} <= {*text.split()}
+
+
+def test_every_editor_is_listed_with_what_it_is(tmp_path):
+    rows = editor_grid(Run(tmp_path, "none")).rows
+    assert [row[0] for row in rows] == [*editor_entries()]
+    kinds = {name: kind for name, kind, *_ in rows}
+    assert kinds["rome"] == "native"
+    assert kinds["oracle"] == kinds["none"] == "control"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "says"),
+    [
+        ("def edit(model, request): ...", "edit", "there is edit(model, request); an editor in PyTorch is"),
+        ("class Mine:\n def edit(self, m): ...", "Mine", "class Mine has edit(self, m); an editor"),
+        (
+            "class MyEditor: ...",
+            "MyEdtor",
+            "no class MyEdtor (did you mean MyEditor?); it has class",
+        ),
+    ],
+)
+def test_a_wrong_signature_is_told_the_right_one(source, name, says, tmp_path, monkeypatch):
+    module = f"wrong_{name.lower()}"
+    (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InputError) as error:
+        entry_named(f"{module}:{name}")
+    assert says in str(error.value)
+    assert "edit(model, tokenizer, request)" in str(error.value)
+
+
+def test_who_mistypes_an_editor_is_told_the_nearest():
+    with pytest.raises(InputError, match="unknown editor 'romme'; did you mean rome"):
+        entry_named("romme")
+
+
+def test_help_shows_what_was_chosen_and_help_all_the_rest(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = {}
+    for words in (["--help"], ["rome", "--evaluation", "taxi", "--help"], ["--help-all"]):
+        with pytest.raises(SystemExit):
+            edit.main(words)
+        shown[words[0]] = capsys.readouterr().out
+    assert "--hase.edits" in shown["--help"]
+    assert "--taxi." not in shown["--help"]
+    assert "--rome." not in shown["--help"]
+    assert "rome" in shown["--help"], "editors are named"
+    assert "--taxi." in shown["rome"]
+    assert "--rome.depth" in shown["rome"]
+    assert "--hase." not in shown["rome"]
+    assert all(f"--{name}." in shown["--help-all"] for name in ("hase", "leme", "rome", "mend"))
+
+
+def test_a_version_and_a_reader_who_has_seen_enough(capsys):
+    assert edit.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("credence-testbed ")
+    line = f"set -o pipefail; {sys.executable} -m testbed.editors | head -1"
+    done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "error" not in done.stderr
