@@ -138,9 +138,9 @@ def print_table(
     """
     was_heard()
     if _documents:
-        table = {"title": title, "columns": list(header), "rows": as_json(rows)}
+        said = {"title": title, "columns": list(header), "rows": as_json(rows)}
         for document in _documents:
-            document["tables"].append(table)
+            document["tables"].append(said)
         return
     console = _console()
     for table in draw_tables(title, header, rows, numbers, console.width):
