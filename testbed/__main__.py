@@ -27,6 +27,7 @@ COMMANDS = (
     "score",
     "examine",
     "verify",
+    "remove",
     "example",
 )
 """In the order in which they are used."""

@@ -20,6 +20,7 @@ from testbed.settings import (
     EditorsSettings,
     ExamineSettings,
     ExampleSettings,
+    RemoveSettings,
     ReportSettings,
     VerifySettings,
 )
@@ -37,6 +38,7 @@ OPTIONS: dict[str, Any] = {
     "score": SCORE,
     "examine": ExamineSettings(),
     "verify": VerifySettings(),
+    "remove": RemoveSettings(),
     "example": ExampleSettings(),
 }
 """Command -> its settings, or presets of them."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
@@ -18,6 +19,7 @@ from testbed.engine.results import read_results
 from testbed.engine.sweep import Sweep
 from testbed.engine.unasked import ask_unasked_facts
 from testbed.evaluations.interface import Evaluation
+from testbed.evaluations.views import roles_of
 from testbed.grid import Grid
 from testbed.own import OURS
 from testbed.protocol import Case
@@ -162,9 +164,9 @@ class Examination:
         rows = headline_rows(self.evaluation, self.summary, [*self.summary["all"]])
         return Grid(self.title, ["reader", *headline_labels(self.evaluation).values()], rows)
 
-    def results(self, table: str = "choices") -> pa.Table:
-        """What was answered: choices, claims, passages or cases."""
-        return self.tables[table]
+    def results(self, table: str = "choices", told: bool = False) -> pa.Table:
+        """What was answered: choices, claims, passages or cases; see `testbed.open_run.OpenRun.results`."""
+        return put_in_words(self.tables[table], self.evaluation, told)
 
     def __repr__(self) -> str:
         return repr(self.headline)
@@ -210,6 +212,17 @@ def read_named_table(world: World, folder: Path, table: str) -> pa.Table:
         raise InputError(f"there is no table {table!r}; tables are {', '.join(TABLES)}")
     verify_folder(folder)
     return name_columns(world, pq.read_table(table_file(folder, table)))
+
+
+def put_in_words(table: pa.Table, evaluation: Evaluation, told: bool = False) -> pa.Table:
+    """The rows, and what their roles are about; without those that a control was told, if not wanted."""
+    if "is_told" in table.column_names and not told:
+        table = table.filter(pc.invert(table["is_told"]))
+    if "role" not in table.column_names:
+        return table
+    words = roles_of(evaluation)
+    about = [words.get(role, role) for role in table["role"].to_pylist()]
+    return table.add_column(table.column_names.index("role") + 1, "about", pa.array(about, pa.string()))
 
 
 def name_columns(world: World, table: pa.Table) -> pa.Table:

@@ -34,14 +34,21 @@ from testbed.evaluations.catalogue import (
     recorded_evaluation_named,
     version_of_cases,
 )
-from testbed.examination import CaseList, Examination, draw_cases, examine_editor, read_named_table
+from testbed.examination import (
+    CaseList,
+    Examination,
+    draw_cases,
+    examine_editor,
+    put_in_words,
+    read_named_table,
+)
 from testbed.grid import Grid
 from testbed.presets import EDIT
 from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
 from testbed.scores.frame import frame_of
-from testbed.scores.gather import gather_results
+from testbed.scores.gather import gather_results, name_editors
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.summary import ScoredEditor, score_editors
 from testbed.settings import EditSettings
@@ -168,7 +175,9 @@ class OpenRun(RunParts):
         evaluations = base.evaluations | {prefix_of(name): chosen}
         return replace(base, evaluation=name, evaluations=evaluations, cases=cases, seed=seed)
 
-    def results(self, editor: str = "", table: str = "choices", evaluation: str = "") -> Any:
+    def results(
+        self, editor: str = "", table: str = "choices", evaluation: str = "", told: bool = False
+    ) -> Any:
         """What an editor's edits came to, from disk, with names in place of numbers, as an Arrow table.
 
         Without an editor all that is reported of every editor, a row an estimate (`testbed.scores.frame`): a
@@ -176,7 +185,8 @@ class OpenRun(RunParts):
 
         Args:
             editor: its name, or that of a folder of `edits`, where there are several by one editor.
-            table: choices, claims, passages or cases.
+            table: choices, claims, passages or cases. What questions are about stands beside their role.
+            told: also the questions whose answers a control was told.
 
         Raises:
             InputError: no such edits by today's code of the run's model, or several.
@@ -185,7 +195,8 @@ class OpenRun(RunParts):
         if not editor:
             frame = frame_of(self._scored_editors(name)).table
             return frame.to_pandas() if find_spec("pandas") else frame
-        return read_named_table(self.world, self._folder_of(editor, name), table)
+        rows = read_named_table(self.world, self._folder_of(editor, name), table)
+        return put_in_words(rows, evaluation_named(name)(), told)
 
     def _folder_of(self, editor: str, evaluation: str) -> Path:
         """The folder of an editor's edits that the same command would make today as well."""
@@ -201,7 +212,10 @@ class OpenRun(RunParts):
         if len(current) == 1:
             return current[0]
         if current:
-            raise InputError(f"{editor} has several; name one: {', '.join(path.name for path in current)}")
+            configs = [finished[path] for path in current]
+            names = name_editors(configs, [path.name.rpartition("-")[2] for path in current])
+            each = "; ".join(f"{path.name} ({name})" for path, name in zip(current, names, strict=True))
+            raise InputError(f"{editor} has several; name one: {each}")
         if candidates:
             raise InputError(f"{candidates[0]} {why_left_out(self.run, finished[candidates[0]], version)}")
         names = ", ".join(sorted({config["editor"] for config in finished.values()}))

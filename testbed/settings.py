@@ -186,6 +186,8 @@ class ReportSettings:
     """Pool runs even if their settings of corpus or training differ in more than seeds."""
     evaluation: tuple[str, ...] = ()
     """Evaluations to show, a chapter each; by default, every built-in one that has results."""
+    editors: tuple[str, ...] = ()
+    """Editors to show; by default all."""
     against: str = ""
     """The editor that others are compared with, or a reference row such as "no edit". By default the first
     editor, or "no edit" if there is only one editor."""
@@ -239,6 +241,20 @@ class AskSettings:
         if self.top < 1 or not 0 < self.credence < 1:
             raise ValueError("top must be positive and credence inside (0, 1)")
         check_seed(self.seed)
+
+
+@dataclass(frozen=True)
+class RemoveSettings:
+    """What to remove."""
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Editors, or folders of edits; without any, the whole run."""
+    run: str = "demo"
+    """Name of the run."""
+    runs: Path = Path("runs")
+    """Folder of all runs."""
+    yes: bool = False
+    """Do not ask."""
 
 
 @dataclass(frozen=True)

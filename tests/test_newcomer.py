@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from corpus.errors import InputError
-from testbed import edit
+from corpus.files import write_json, write_record
+from testbed import edit, remove
 from testbed.commands.editors import editor_grid
 from testbed.console import draw_tables
 from testbed.engine.catalogue import editor_entries, entry_named
 from testbed.run.runs import Run
+from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.scores.headlines import headline_labels, headline_rows, headline_subset
 from testbed.scores.statistics import Estimate
 from tests.edited import HASE
-from tests.runs import ROOT
+from tests.runs import ROOT, at, complaint
 
 WORDS = st.text("abcdefgh", min_size=1, max_size=12)
 HEADS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
@@ -90,6 +92,31 @@ def test_a_wrong_signature_is_told_the_right_one(source, name, says, tmp_path, m
         entry_named(f"{module}:{name}")
     assert says in str(error.value)
     assert "edit(model, tokenizer, request)" in str(error.value)
+
+
+def make_edits(runs, *names):
+    (runs / "x").mkdir()
+    write_record(
+        runs / "x" / "config.json", {"corpus": {"settings": as_plain_data(CorpusSettings()), "inputs": {}}}
+    )
+    for name in names:
+        folder = runs / "x" / "edits" / "hase" / f"{name}-1"
+        folder.mkdir(parents=True)
+        known = {key: {} for key in ("inputs", "settings", "method", "standard", "controls")}
+        write_json(folder / "config.json", {"editor": name} | known)
+    return runs / "x"
+
+
+def test_edits_are_removed_after_a_question(tmp_path, capsys):
+    run = make_edits(tmp_path, "rome", "full")
+    assert remove.main(["rom", *at(tmp_path)]) == 2
+    assert "no edits by rom; there are those by full, rome" in complaint(capsys)
+    assert remove.main(["rome", *at(tmp_path)]) == 2, "nobody is there to be asked"
+    assert len([*run.glob("edits/*/*")]) == 2
+    assert remove.main(["rome", "--yes", *at(tmp_path)]) == 0
+    assert [path.name for path in run.glob("edits/*/*")] == ["full-1"]
+    assert remove.main(["--yes", *at(tmp_path)]) == 0
+    assert not run.exists()
 
 
 def test_who_mistypes_an_editor_is_told_the_nearest():

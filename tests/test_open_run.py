@@ -1,6 +1,7 @@
 """The Python door does what the commands do, changes nothing of a run, and prints what it is asked."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -16,8 +17,10 @@ from lm.editors.none.method import NoEdit
 from testbed import ask
 from testbed.cells import as_json
 from testbed.engine.results import read_results
+from testbed.examination import put_in_words
 from testbed.pages.belief_pictures import find_tallest
-from tests.edited import COLUMNS
+from testbed.scores.headlines import headline_labels
+from tests.edited import COLUMNS, HASE
 from tests.runs import ROOT, at, copied
 
 FACT = "Ada Marlow educated at = Quintal College"
@@ -138,6 +141,28 @@ def test_results_have_names_in_place_of_numbers(open_run, folder):
         assert options == names[numbers[numbers >= 0]].tolist()
 
 
+def test_rows_say_in_words_what_they_are_about_and_leave_out_what_was_told(open_run, folder):
+    rows = open_run.results("lora-down")
+    about = dict(zip(rows["role"].to_pylist(), rows["about"].to_pylist(), strict=True))
+    assert about["s1r1"] == "edited fact"
+    assert not any(word.startswith(("s1r", "spot")) for word in about.values())
+    told = rows.set_column(rows.column_names.index("is_told"), "is_told", [[i < 5 for i in range(len(rows))]])
+    assert len(put_in_words(told.drop_columns("about"), HASE)) == len(rows) - 5
+    assert len(put_in_words(told.drop_columns("about"), HASE, told=True)) == len(rows)
+
+
+def test_several_edits_of_an_editor_are_told_apart(finished, tmp_path):
+    runs = copied(finished, tmp_path)
+    (folder,) = (runs / "x" / "edits" / "hase").glob("lora-down-*")
+    twin = folder.with_name("lora-down-other")
+    shutil.copytree(folder, twin)
+    config = json.loads((twin / "config.json").read_text(encoding="utf-8"))
+    config["method"]["settings"]["learning_rate"] = 0.5
+    (twin / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(InputError, match=r"lora-down-other \(lora-down, learning rate 0.5\)"):
+        testbed.open(runs / "x").results("lora-down")
+
+
 def test_examining_is_editing_without_a_folder(open_run, folder):
     """The same answers as `testbed.edit` recorded with the same settings, and the run stays as it is."""
     files = contents(open_run.run.folder)
@@ -150,7 +175,7 @@ def test_examining_is_editing_without_a_folder(open_run, folder):
             np.testing.assert_allclose(mine, recorded, atol=1e-5)
     recorded = open_run.scores().to_pandas().iloc[0]
     mine = examined.headline.to_pandas().set_index("reader").loc["lora-down"]
-    for name in examined.headlines.values():
+    for name in headline_labels(HASE).values():
         np.testing.assert_allclose(mine[name], recorded[name], atol=1e-6)
 
 

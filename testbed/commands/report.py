@@ -69,9 +69,7 @@ def report(options: ReportSettings) -> None:
 
 def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) -> None:
     names, folder = [run.name for run in runs], runs[0].report
-    chapters = [
-        _draw_chapter(name, runs, world, options.against) for name in _evaluations_shown(options, runs)
-    ]
+    chapters = [_draw_chapter(name, runs, world, options) for name in _evaluations_shown(options, runs)]
     folder.mkdir(parents=True, exist_ok=True)
     message = draw_training(read_metrics(runs[0]), folder / "training.svg")
     if options.explorer:
@@ -179,12 +177,18 @@ def _evaluations_shown(options: ReportSettings, runs: Sequence[Run]) -> list[str
     return evaluations
 
 
-def _draw_chapter(name: str, runs: Sequence[Run], world: World, against: str) -> EvaluationChapter:
+def _draw_chapter(name: str, runs: Sequence[Run], world: World, options: ReportSettings) -> EvaluationChapter:
     """Everything about one evaluation; draws its pictures on the way."""
     doing(f"reading and scoring edits, {name}")
-    editors = score_editors(gather_results(runs, recorded_evaluation_named(name), report_left_out=say))
+    gathered = gather_results(runs, recorded_evaluation_named(name), report_left_out=say)
+    wanted = [e for e in gathered if not options.editors or {e.name, e.editor} & {*options.editors}]
+    if not wanted:
+        raise InputError(
+            f"no edits by {', '.join(options.editors)}; there are {', '.join(e.name for e in gathered)}"
+        )
+    editors = score_editors(wanted)
     curves = {e.name: at for e in editors if (at := retention_curve(e))}
-    compared = compare_editors(editors, reference_named(editors, against))
+    compared = compare_editors(editors, reference_named(editors, options.against))
     frame = concat_frames([frame_of(editors, curves), frame_of_differences(editors, compared)])
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)

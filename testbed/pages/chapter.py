@@ -72,6 +72,7 @@ class Chapter(NamedTuple):
         metrics: for the explanations below.
         opening: sections before the first table: what the model was before any edit.
         first_picture: of all editors, beside the first table.
+        few: editors with few edits, which the first screen leaves out.
     """
 
     title: str
@@ -86,3 +87,4 @@ class Chapter(NamedTuple):
     metrics: Sequence[MetricDefinition]
     opening: Sequence[Section] = ()
     first_picture: Picture | None = None
+    few: Sequence[str] = ()

@@ -33,7 +33,7 @@ from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, PERFECT, is_u
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import Retention, ScoredEditor, followed_metrics
 from testbed.scores.tables import Cell, Table, better_of, case_counts, format_cell
-from testbed.scores.views import Column, View, make_table
+from testbed.scores.views import Column, View, choose_readers, make_table
 
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
 
@@ -93,7 +93,7 @@ def build_chapter(
         title,
         text,
         {e.name: describe_finding(e) for e in editors},
-        first_table(material.frame, editors[0]),
+        first_table(material.frame, editors[0], few := find_few(editors)),
         comparison_table(material),
         [section for section in sections if section],
         panels,
@@ -101,15 +101,26 @@ def build_chapter(
         words,
         editors[0].evaluation.metrics,
         opening,
+        few=few,
     )
 
 
-def first_table(frame: Frame, editor: ScoredEditor) -> Table:
+FEW = 0.25
+
+
+def first_table(frame: Frame, editor: ScoredEditor, few: Sequence[str] = ()) -> Table:
     """The table that is read first: the headlines of every editor, of no edit, and of perfect revision."""
     where = {"subset": headline_subset(editor.evaluation, editor.summary)}
-    who, metrics = (EDITOR, NO_EDIT, PERFECT), [*headline_labels(editor.evaluation)]
-    view = View("first", "At a glance", metrics, who=who, where=where, ranked=True)
+    metrics = [*headline_labels(editor.evaluation)]
+    many = [name for name in choose_readers(frame, (EDITOR,)) if name not in few]
+    view = View("first", "At a glance", metrics, who=(*many, NO_EDIT, PERFECT), where=where, ranked=True)
     return has_to_beat(make_table(view, frame), NO_EDIT)
+
+
+def find_few(editors: Sequence[ScoredEditor]) -> list[str]:
+    """The editors with so few edits, beside the others', that the first screen leaves them out."""
+    counts = {editor.name: len(editor.edits.results) for editor in editors}
+    return [name for name, count in counts.items() if count < FEW * max(counts.values())]
 
 
 def has_to_beat(table: Table, reader: str) -> Table:
