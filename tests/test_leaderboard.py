@@ -60,6 +60,20 @@ def test_everybody_stands_once_in_the_order_of_rows(tmp_path_factory, editors):
     assert nets == sorted(nets, reverse=True)
 
 
+def test_what_colour_means_is_said_in_signs_and_what_was_handed_in_is_shown(tmp_path):
+    one = card("one", methods={"w": {"editor": "my:E", "settings": {"inner": {"learning_rate": 0.5}}}})
+    one |= {"seconds": {"w": 0.25}}
+    for editor, verdict in zip(one["editors"], ("better", "worse"), strict=True):
+        editor["numbers"]["follows"]["over no edit"]["verdict"] = verdict
+    hand_in(tmp_path, a=one)
+    page, _ = write_leaderboard(tmp_path)
+    html = page.read_text(encoding="utf-8")
+    assert re.findall(r'class="(better|worse)".*?<small>(.)', html) == [("better", "▲"), ("worse", "▼")]
+    assert "settings: learning rate 0.5; " in html
+    assert "seconds an edit: 0.25 to 0.25; " in html
+    assert "what it changes: control: nothing, the floor of every table; " in html
+
+
 def test_the_command_writes_page_and_data(tmp_path, capsys):
     hand_in(tmp_path, a=card("one", 3, 0), b=card("two", 0, 2), c=card("three", suite="v2"),
             d=card("four", worlds={"w": {"world": "other", "corpus": "b", "cases": "c"}}))  # fmt: skip

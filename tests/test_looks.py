@@ -16,7 +16,15 @@ from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs
 from testbed.pages.charts import draw_lines, draw_training
 from testbed.pages.inks import ON_DARK, PAPER
 from testbed.pages.messages import NOTHING, describe_extremes, format_number
-from testbed.pages.palette import SLOTS, assign_slots, colour_of, has_ring, palette_css
+from testbed.pages.palette import (
+    AGENT_COLOUR,
+    MODEL_COLOUR,
+    SLOTS,
+    assign_slots,
+    colour_of,
+    has_ring,
+    palette_css,
+)
 from testbed.scores.statistics import Estimate
 
 names = st.lists(st.text(min_size=1) | st.sampled_from(sorted(editor_entries())), max_size=SLOTS, unique=True)
@@ -40,13 +48,17 @@ def luminance(colour):
     return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
-@pytest.mark.parametrize("slot", range(SLOTS // 2))
-def test_marks_stand_out_from_the_page(slot):
-    """Contrast of at least 2 to the page, light or dark; a name stands beside each mark."""
-    for colour, back in zip(colour_of(slot), ("#ffffff", "#14191f"), strict=True):
+COLOURS = {f"e{slot}": colour_of(slot) for slot in range(SLOTS // 2)}
+COLOURS |= {"model": MODEL_COLOUR, "agent": AGENT_COLOUR}
+
+
+@pytest.mark.parametrize("name", COLOURS)
+def test_marks_stand_out_from_the_page(name):
+    """Contrast of at least 3 to the page, light or dark (WCAG 1.4.11)."""
+    for colour, back in zip(COLOURS[name], ("#ffffff", "#14191f"), strict=True):
         low, high = sorted((luminance(colour), luminance(back)))
-        assert (high + 0.05) / (low + 0.05) > 2
-    assert f"--e{slot}:{colour_of(slot).light}" in palette_css()
+        assert (high + 0.05) / (low + 0.05) > 3
+    assert f"--{name}:{COLOURS[name].light}" in palette_css()
 
 
 @given(st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=4), st.text(), st.integers(0, 99))

@@ -270,6 +270,18 @@ def report_card(
         say(f"{folder} can be handed in")
 
 
+def mean_seconds(folder: Path) -> float | None:
+    """What an edit took, of the edits in a folder; None where nobody knows."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    from testbed.engine.records import table_file
+
+    seconds = pq.read_table(table_file(folder, "cases"), columns=["seconds"])["seconds"]
+    mean = pc.mean(seconds).as_py()
+    return mean if mean is not None and mean == mean else None
+
+
 def card_title(options: ExamineSettings, worlds: Sequence[SuiteWorld]) -> str:
     """What stands above a card."""
     count = sum(world.edits.cases.count for world in worlds)
@@ -308,6 +320,9 @@ def write_card(
         "title": title,
         "examined": name,
         "methods": {world: config["method"] for world, config in configs.items()},
+        "seconds": {
+            world: seconds for world, path in answers.items() if (seconds := mean_seconds(path)) is not None
+        },
         "worlds": digests,
         **card_as_data(card),
         "versions": select_versions(

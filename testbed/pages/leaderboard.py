@@ -10,13 +10,21 @@ from typing import Any, NamedTuple
 
 from corpus.errors import InputError
 from corpus.files import read_json, staged_file, write_json
+from testbed.engine.catalogue import editor_entries
 from testbed.pages.messages import format_number
 from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT, standing_key
+from testbed.scores.gather import flatten_settings
 from testbed.scores.metric import ARROWS
 
 PAGE, DATA = "index.html", "leaderboard.json"
+MARKS = {
+    "better": "\N{BLACK UP-POINTING TRIANGLE} ",
+    "worse": "\N{BLACK DOWN-POINTING TRIANGLE} ",
+    "unsure": "",
+}
+"""What says beside its colour how a number stands to no edit."""
 NATIVE = ("lm.editors.", "testbed.engine.")
 """Where this project's own editors stand."""
 
@@ -75,7 +83,7 @@ def write_leaderboard(folder: Path) -> tuple[Path, list[str]]:
     slots = assign_slots(entry.name for entry in entries)
     template = load_template(
         Path(__file__).with_name("leaderboard.html.jinja"), palette=palette_css(), arrows=ARROWS,
-        shown=show_number, versus=show_difference, slots=slots, has_ring=has_ring,
+        shown=show_number, versus=show_difference, slots=slots, has_ring=has_ring, marks=MARKS,
     )  # fmt: skip
     with staged_file(folder / PAGE) as aside:
         aside.write_text(
@@ -149,7 +157,9 @@ def list_entries(folder: Path, cards: Mapping[str, Mapping[str, Any]]) -> list[E
     entries = []
     for editor in first["editors"]:
         if editor["editor"] not in examined:
-            about = {"origin": "reference", "revision": str(first["made_with"].get("revision", ""))}
+            known = editor_entries().get(editor["editor"])
+            about = {"origin": "reference", "what it changes": known.about if known else ""}
+            about["revision"] = str(first["made_with"].get("revision", ""))
             entries.append(_make_entry(editor["editor"], "", editor, about))
     for name, card in cards.items():
         own = card["examined"]
@@ -173,13 +183,16 @@ def _describe_card(folder: Path, card: Mapping[str, Any]) -> dict[str, str]:
     methods = card["methods"]
     names = {str(method.get("editor", "")) for method in methods.values()}
     native = all(map(_is_native, methods.values()))
-    settings = {str(method.get("settings", "")) for method in methods.values()}
+    settings = {world: _list_settings(method) for world, method in methods.items()}
+    same = len({*settings.values()}) == 1
     made = card["made_with"]
     return {
         "origin": f"{'native' if native else 'guest'}: {', '.join(sorted(names))}",
-        "settings": "the same in all worlds" if len(settings) == 1 else "by world, as its presets have them",
+        "settings": next(iter(settings.values()), "")
+        if same
+        else "; ".join(f"{world}: {says or 'none'}" for world, says in settings.items()),
         "judged by": _list_standards(folder, methods),
-        "seconds an edit": _list_seconds(folder, methods),
+        "seconds an edit": _list_seconds(card),
         "revision": str(made.get("revision", "")),
         "processor": str(made.get("device", "")),
         "date": str(card["date"]),
@@ -201,13 +214,19 @@ def _list_standards(folder: Path, methods: Mapping[str, Any]) -> str:
     return "; ".join(f"{who} ({', '.join(worlds)})" for who, worlds in found.items()) or "not handed in"
 
 
-def _list_seconds(folder: Path, methods: Mapping[str, Any]) -> str:
+def _list_settings(method: Mapping[str, Any]) -> str:
+    """The settings of an editor in one world; what is not a dictionary has none."""
+    settings = method.get("settings")
+    leaves = flatten_settings(settings) if isinstance(settings, dict) else {}
+    return ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {value}" for key, value in leaves.items())
+
+
+def _list_seconds(card: Mapping[str, Any]) -> str:
     """The least and the most seconds that an edit takes, over worlds."""
-    seconds = []
-    for world in methods:
-        match _read_answers(folder, world, "cost.json"):
-            case {"seconds": float(value)}:
-                seconds.append(value)
+    known = card.get("seconds")
+    seconds = (
+        [value for value in known.values() if isinstance(value, float)] if isinstance(known, dict) else []
+    )
     return f"{min(seconds):.2g} to {max(seconds):.2g}" if seconds else "not handed in"
 
 

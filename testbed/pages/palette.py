@@ -1,7 +1,7 @@
 """Colours: of the model, of the agent, and of every editor, the same in every picture and on every page.
 
-Those of editors are Okabe & Ito's (2008) and two more, which people who see no red or no green tell apart.
-On a dark page they are lighter.
+Those of editors are Okabe & Ito's (2008) and two more, which people who see no red or no green tell apart;
+each is dark enough to be seen on white, at a contrast of 3 to 1. On a dark page they are lighter.
 """
 
 import re
@@ -18,14 +18,14 @@ class Colour(NamedTuple):
 
 
 MODEL_COLOUR = Colour("#2b6cb0", "#63a4e8")
-AGENT_COLOUR = Colour("#dd8a1b", "#f0a63f")
+AGENT_COLOUR = Colour("#c9760f", "#f0a63f")
 EDITOR_COLOURS = (
     Colour("#0072b2", "#4fb0ea"),
     Colour("#d55e00", "#ff8a45"),
     Colour("#009e73", "#3fcfa4"),
     Colour("#cc79a7", "#e6a3c8"),
     Colour("#8a6d00", "#d9b93a"),
-    Colour("#56b4e9", "#8fd0f5"),
+    Colour("#3a99d0", "#8fd0f5"),
     Colour("#7a4fbf", "#b498ea"),
     Colour("#5f6c7b", "#a5b2bf"),
 )

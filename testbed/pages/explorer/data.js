@@ -50,8 +50,8 @@ const element = (tag, attributes = {}, ...children) => {
 };
 
 const counted = (n) => n.toLocaleString("en");
-const decimal = (parts) => {
+const decimal = (parts, whole = false) => {
   if (parts === NOTHING) return "–";
-  const value = parts / PARTS;
-  return Number.isInteger(value) && Math.abs(value) > 1 ? counted(value) : value.toFixed(2);
+  const digits = whole ? 0 : 2;
+  return (parts / PARTS).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 };

@@ -114,7 +114,7 @@ const drawFilters = () => {
     boxes.dataset.evaluation = app.evaluation;
     boxes.replaceChildren(...app.rows.columns.map((column) => element("details", {
       "data-key": column.key, ontoggle: () => drawFilter(column), open: column.key === "editor",
-    }, element("summary", { title: column.says }), element("ul"))));
+    }, element("summary"), element("p", { class: "quiet" }, column.says), element("ul"))));
   }
   app.rows.columns.forEach(drawFilter);
 };
@@ -144,9 +144,19 @@ const drawFilter = (column) => {
 
 const width = (column) => (column.key === "editor" ? "8.6rem" : { name: "8.6rem", word: "7.2rem", number: "6.8rem" }[column.kind]);
 
+// On a narrow screen what came of an edit stands beside its subject, before who made it and what was asked.
+const NARROW = window.matchMedia("(max-width: 60rem)");
+const inOrder = ([subject, ...rest]) => {
+  const isAbout = (column) => column.kind === "name" || column.key === "editor";
+  return NARROW.matches ? [subject, ...rest.filter((one) => !isAbout(one)).slice(0, 2), ...rest.filter(isAbout),
+    ...rest.filter((one) => !isAbout(one)).slice(2)] : [subject, ...rest];
+};
+NARROW.addEventListener("change", () => app.rows && drawTable());
+
 const drawTable = () => {
   const { rows, state } = app;
-  const columns = state.spread && rows.byKey.has(state.spread) ? [...rows.columns, null] : rows.columns;
+  const columns = inOrder(rows.columns);
+  if (state.spread && rows.byKey.has(state.spread)) columns.push(null);
   const table = at("table");
   table.style.setProperty("--columns", columns.map((column) => (column ? width(column) : "6.8rem")).join(" "));
   const key = state.sort.replace(/^-/, "");

@@ -9,7 +9,7 @@ const groupNumbers = (edges) => {
     const [low, high] = [edge, whole ? edges[i + 1] - 1 : edges[i + 1]].map(short);
     return low === high ? low : `${low} to ${high}`;
   });
-  return { keys: ["none", "below", ...edges.map(String)], labels: ["none", `below ${short(edges[0])}`, ...labels] };
+  return { whole, keys: ["none", "below", ...edges.map(String)], labels: ["none", `below ${short(edges[0])}`, ...labels] };
 };
 
 const codeNumbers = (values, edges) => {
@@ -53,8 +53,9 @@ class Rows {
       ...header.columns.map((column, i) => {
         const values = arrays[`column-${i}`];
         if (column.words) return word(column.key, column.title, column.says, values, column.words);
-        return { ...column, kind: "number", values, ...groupNumbers(column.edges),
-          codes: codeNumbers(values, column.edges) };
+        const groups = groupNumbers(column.edges);
+        return { ...column, ...groups, kind: "number", values, codes: codeNumbers(values, column.edges),
+          whole: groups.whole && values.every((value) => value === NOTHING || value % PARTS === 0) };
       }),
     ];
     this.byKey = new Map(this.columns.map((column) => [column.key, column]));
@@ -206,7 +207,7 @@ class Rows {
 
   // What a cell says, as text.
   text(column, row) {
-    if (column.kind === "number") return decimal(column.values[row]);
+    if (column.kind === "number") return decimal(column.values[row], column.whole);
     return column.labels[column.codes[row]] || "–";
   }
 
