@@ -1,4 +1,8 @@
-"""The commands, the test cases, the metrics and the reports; `testbed.open` is the way in from Python."""
+"""The commands, the test cases, the metrics and the reports.
+
+From Python: `testbed.open(FOLDER)` is a run, `testbed.runs()` lists runs, `testbed.editors()` editors. (The
+command of that last name is a module, which takes its place once somebody imports it.)
+"""
 
 import signal
 import sys
@@ -8,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from testbed.grid import Grid
     from testbed.open_run import OpenRun
 
 words = iter(sys.orig_argv)
@@ -39,3 +44,13 @@ def open(
     """
     # By its name: the identity of results follows imports, and would come to hold every command.
     return import_module("testbed.open_run").open_run(folder, agent, checkpoint)
+
+
+def runs(folder: str | Path = "runs") -> "Grid":
+    """The runs of a folder, and how far each is."""
+    return import_module("testbed.open_run").list_runs(Path(folder))
+
+
+def editors(run: str | Path = "runs/demo") -> "Grid":
+    """Every editor: whose it is, what it changes, and what an edit by it has cost in a run."""
+    return import_module("testbed.open_run").list_editors(Path(run))

@@ -44,8 +44,26 @@ def preset_of_run(run: Run) -> str:
 
 def edit_command(run: Run, config: Mapping[str, Any]) -> str:
     """The command that makes edits again, from the config.json beside them."""
-    editor, settings = config["editor"], dict(config["settings"])
-    evaluation, agent = settings.pop("evaluation"), settings.pop("agent")
+    editor = config["editor"]
+    preset, flags = _flags_of_cases(config["settings"])
+    flags += _own_flags(editor, config, EDIT[preset].configs)
+    preset = "" if preset == DEFAULT_PRESET else preset
+    words = ["python -m testbed.edit", preset, shlex.quote(editor), run.options, shlex.join(flags)]
+    return " ".join(word for word in words if word)
+
+
+def score_command(run: Run, settings: Mapping[str, Any]) -> str:
+    """The command that scores answers to cases, from the settings that the cases were exported with."""
+    preset, flags = _flags_of_cases(settings)
+    preset = "" if preset == DEFAULT_PRESET else preset
+    words = ["python -m testbed.score", preset, "answers --name my-editor", run.options, shlex.join(flags)]
+    return " ".join(word for word in words if word)
+
+
+def _flags_of_cases(settings: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The preset that settings of cases are nearest to, and the options that make them of it."""
+    settings = dict(settings)
+    evaluation, agent = dict(settings.pop("evaluation")), dict(settings.pop("agent"))
     preset, flags = _nearest_preset(settings, EDIT)
     chosen_names = {
         "evaluation": (evaluation.pop("name"), EDIT[preset].evaluation),
@@ -59,10 +77,7 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
         f"{prefix_of(chosen_names['evaluation'][0])}.",
     )
     flags += _option_flags(agent, as_plain_data(EDIT[preset].paper_agent), "paper-agent.") if agent else []
-    flags += _own_flags(editor, config, EDIT[preset].configs)
-    preset = "" if preset == DEFAULT_PRESET else preset
-    words = ["python -m testbed.edit", preset, shlex.quote(editor), run.options, shlex.join(flags)]
-    return " ".join(word for word in words if word)
+    return preset, flags
 
 
 def ask_options(run: Run, editor: str, settings: Mapping[str, Any]) -> str:

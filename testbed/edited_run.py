@@ -1,6 +1,5 @@
 """A run after one edit: the same questions, asked of model and agent before it and after it."""
 
-import base64
 import html
 from dataclasses import replace
 from functools import cached_property
@@ -11,11 +10,14 @@ import numpy as np
 
 from bayes.interface import Agent
 from bayes.request import EditRequest
+from corpus.errors import InputError
+from corpus.text.tokenizer import tokenizer_files
 from lm.delta import Delta
+from lm.huggingface import export_model
 from lm.language_model import LanguageModel
 from testbed.engine.methods import Method
 from testbed.engine.run_answers import Answerer
-from testbed.grid import Grid
+from testbed.grid import Drawing, Grid
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
 from testbed.run.settings import Learned, RequestName
 from testbed.run_parts import RunParts, show_answers
@@ -97,6 +99,25 @@ class EditedRun:
         note = f"edit by {self.editor}: {self.text}; the agent is {self.original.standard}"
         return show_answers(self.original.world, subject, relation, self.columns, top, note)
 
+    def export(self, folder: str | Path) -> Path:
+        """Write the edited model as a folder that `transformers` opens, the edit merged into its weights.
+
+        Raises:
+            InputError: the folder is there already, or the edit is none of weights, such as a codebook.
+        """
+        folder = Path(folder)
+        if folder.exists():
+            raise InputError(f"{folder} is there already; choose another, or move it away")
+        export_model(self.model, folder, tokenizer_files(self.original.world.tokenizer))
+        return folder
+
+    def plot(self) -> Drawing:
+        """The picture of the edit, as an object that shows itself in a notebook."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "edit.svg"
+            self.draw(path)
+            return Drawing(self.text, path.read_text(encoding="utf-8"))
+
     def draw(self, path: Path) -> None:
         """The picture of the edit, as reports have it: the edited fact and what depends on it, as SVG."""
         graph, panels = self.original.world.graph, []
@@ -121,9 +142,5 @@ class EditedRun:
         return "\n\n".join([title, *answers])
 
     def _repr_html_(self) -> str:
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "edit.svg"
-            self.draw(path)
-            picture = base64.b64encode(path.read_bytes()).decode()
         words = html.escape(f"by {self.editor}; {self.original.run.folder} itself is unchanged")
-        return f'<img alt="{html.escape(self.text)}" src="data:image/svg+xml;base64,{picture}"><p>{words}</p>'
+        return f"{self.plot()._repr_html_()}<p>{words}</p>"

@@ -1,18 +1,21 @@
-"""A table as an object: it prints itself, shows itself in a notebook, and turns into Arrow or pandas."""
+"""Tables and pictures as objects: they show themselves in a notebook; a table turns into Arrow or pandas."""
 
+import base64
 import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas
 import pyarrow
 import pyarrow as pa
 from rich.console import Console
 
 from testbed.cells import as_json, cell_text
 from testbed.console import draw_tables, print_table
+
+if TYPE_CHECKING:
+    import pandas
 
 WIDTH = 110
 """Columns of text."""
@@ -32,19 +35,23 @@ class Grid:
     """Whether all but the first column are aligned on the right."""
     note: str = ""
     """What is said below it."""
+    table: pa.Table | None = None
+    """What it has beside its cells, as a table of plain columns."""
 
     def print(self) -> None:
         """Print it as commands do."""
         print_table(self.title, self.header, self.rows, self.numbers)
 
     def to_arrow(self) -> pyarrow.Table:
-        """The values: a column for each, and further ones for what a cell says besides its value."""
+        """Its table; else the values: a column for each, and more for what a cell says besides its value."""
+        if self.table is not None:
+            return self.table
         names = [name or "name" for name in self.header]
         rows = [_flatten_row(dict(zip(names, as_json(row), strict=True))) for row in self.rows]
         columns = dict.fromkeys(key for row in rows for key in row)
         return pa.table({key: [row.get(key) for row in rows] for key in columns})
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> "pandas.DataFrame":
         """As `to_arrow`, for pandas; needs it."""
         return self.to_arrow().to_pandas()
 
@@ -72,6 +79,20 @@ class Grid:
         ]
         note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
         return f"<p><b>{html.escape(self.title)}</b></p><table><tr>{heads}</tr>{''.join(lines)}</table>{note}"
+
+
+class Drawing(NamedTuple):
+    """A picture, as SVG, and what it shows."""
+
+    says: str
+    svg: str
+
+    def __repr__(self) -> str:
+        return f"{self.says} (a picture; in a notebook it shows itself)"
+
+    def _repr_html_(self) -> str:
+        picture = base64.b64encode(self.svg.encode()).decode()
+        return f'<img alt="{html.escape(self.says)}" src="data:image/svg+xml;base64,{picture}">'
 
 
 def _flatten_row(row: dict[str, Any]) -> dict[str, Any]:

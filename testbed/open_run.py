@@ -11,6 +11,7 @@
 World, model and agent are loaded when they are first needed.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -19,14 +20,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from corpus.errors import InputError
 from testbed.advice import preset_of_run
+from testbed.cells import Shown
+from testbed.commands.editors import editor_grid
 from testbed.edited_run import EditedRun
 from testbed.engine.catalogue import edits_torch_models, entry_named, whose_options
 from testbed.engine.methods import Method, the_request
+from testbed.engine.records import is_complete
 from testbed.engine.request_parser import parse_request
 from testbed.engine.torch_editor import build_method
-from testbed.engine.trace import finished_edits, read_config, why_left_out
+from testbed.engine.trace import CONFIG, finished_edits, read_config, why_left_out
 from testbed.engine.tuning import method_named
 from testbed.evaluations.catalogue import (
     evaluation_named,
@@ -39,19 +45,24 @@ from testbed.examination import (
     Examination,
     draw_cases,
     examine_editor,
+    name_columns,
     put_in_words,
     read_named_table,
 )
-from testbed.grid import Grid
+from testbed.grid import Drawing, Grid
 from testbed.presets import EDIT
 from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
-from testbed.scores.frame import frame_of
-from testbed.scores.gather import gather_results, name_editors
-from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
+from testbed.scores.comparison import compare_editors, reference_named
+from testbed.scores.frame import frame_of, spread_estimates
+from testbed.scores.gather import flatten_settings, gather_results, name_editors
+from testbed.scores.headlines import describe_subset, headline_labels, headline_rows, headline_subset
+from testbed.scores.metric import labels_of
+from testbed.scores.statistics import Comparison
 from testbed.scores.summary import ScoredEditor, score_editors
-from testbed.settings import EditSettings
+from testbed.scores.tables import format_cell
+from testbed.settings import EditSettings, ReportSettings
 
 
 class OpenRun(RunParts):
@@ -193,8 +204,7 @@ class OpenRun(RunParts):
         """
         name = evaluation or self.settings.evaluation
         if not editor:
-            frame = frame_of(self._scored_editors(name)).table
-            return frame.to_pandas() if find_spec("pandas") else frame
+            return _as_frame(frame_of(self._scored_editors(name)).table)
         rows = read_named_table(self.world, self._folder_of(editor, name), table)
         return put_in_words(rows, evaluation_named(name)(), told)
 
@@ -224,11 +234,132 @@ class OpenRun(RunParts):
     def scores(self, evaluation: str = "") -> Grid:
         """The headlines of every editor whose edits are on disk, as `testbed.report` prints them.
 
+        `to_pandas` has every metric of every editor and subset of the cases: for each the value, and the ends
+        of its interval as "METRIC low" and "METRIC high".
+
         Raises:
             InputError: the run has no edits.
         """
         name = evaluation or self.settings.evaluation
-        return headline_grid(f"{name}, {self.run.name}", self._scored_editors(name))
+        editors = self._scored_editors(name)
+        grid = headline_grid(f"{name}, {self.run.name}", editors)
+        return replace(grid, table=spread_estimates(frame_of(editors)))
+
+    @property
+    def edits(self) -> Grid:
+        """What was edited: a row for each editor and its settings, with why a report leaves it out."""
+        rows = []
+        for path in sorted(self.run.edits.glob(f"*/*/{CONFIG}")):
+            config = read_config(path.parent)
+            settings, evaluation = config["settings"], config["settings"]["evaluation"]["name"]
+            own = flatten_settings(config["method"]["settings"])
+            says = ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in own.items())
+            why = why_left_out(self.run, config, version_of_cases(evaluation))
+            why = why if is_complete(path.parent) else "is unfinished"
+            rows.append(
+                [evaluation, config["editor"], settings["cases"]["count"], says, path.parent.name, why]
+            )
+        header = ("evaluation", "editor", "edits", "settings", "folder", "left out as it")
+        return Grid(f"edits of {self.run.folder}", header, rows, numbers=False)
+
+    @property
+    def facts(self) -> Any:
+        """Every fact of the world: subject, relation, object; as `results`."""
+        graph, truth = self.world.graph, self.world.generative.truth
+        facts = pa.table({"subject": graph.subject, "relation": graph.relation, "object": truth})
+        return _as_frame(name_columns(self.world, facts))
+
+    def frame(self, evaluation: str = "") -> Any:
+        """Every metric of every case of every editor: a row each; as `results`."""
+        name = evaluation or self.settings.evaluation
+        tables = []
+        for editor in self._scored_editors(name):
+            cases, count = editor.edits.results.cases, len(editor.edits.results)
+            labels = labels_of(editor.evaluation.metrics)
+            of_case = {"case": range(count)} | {key: cases[key] for key in ("subject", "relation", "object")}
+            for metric, values in editor.values[editor.name].items():
+                keys = {"editor": [editor.name], "metric": [metric], "label": [labels[metric]]}
+                columns = {key: of * count for key, of in keys.items()} | of_case
+                tables.append(pa.table(columns | {"value": values.by_case}))
+        return _as_frame(name_columns(self.world, pa.concat_tables(tables)))
+
+    def compare(self, first: str, second: str, evaluation: str = "", subset: str = "") -> Grid:
+        """An editor less another, over the cases that both have: differences with intervals and p-values.
+
+        Args:
+            first, second: as `scores` calls them; the second may be a reference, such as "no edit".
+            subset: of the cases; by default those that headlines are over.
+
+        Raises:
+            InputError: no such editor or subset.
+        """
+        editor, subset, reference, cells = self._compare(first, second, evaluation, subset)
+        labels = labels_of(editor.evaluation.metrics)
+        rows = [[labels[metric], Shown(format_cell(cell), cell)] for metric, cell in cells.items()]
+        title = f"{editor.name} less {reference}, over the subset of cases: {subset}"
+        return Grid(title, ("metric", "difference"), rows)
+
+    def _compare(
+        self, first: str, second: str, evaluation: str, subset: str
+    ) -> tuple[ScoredEditor, str, str, dict[str, Comparison]]:
+        """The first editor, the subset, what the second is called, and the differences by metric."""
+        editors = self._scored_editors(evaluation or self.settings.evaluation)
+        mine = next((e for e in editors if first in (e.name, e.edits.editor)), None)
+        if mine is None:
+            there = ", ".join(e.name for e in editors)
+            raise InputError(f"there are no edits by {first}; there are those by {there}")
+        subset = subset or headline_subset(mine.evaluation, mine.summary)
+        if subset not in mine.summary:
+            raise InputError(f"there is no subset {subset!r}; subsets are {', '.join(mine.summary)}")
+        pair = [mine, *(e for e in editors if second in (e.name, e.edits.editor) and e is not mine)]
+        differences = compare_editors(pair, reference_named(pair, second), subset)
+        return mine, subset, differences.reference, differences.comparisons.get(mine.name, {})
+
+    def plan(
+        self,
+        first: str,
+        second: str,
+        difference: float = 0.05,
+        metric: str = "follows",
+        evaluation: str = "",
+        subset: str = "",
+    ) -> int:
+        """How many edits of a subset would show a difference of a metric between two editors.
+
+        From the smallest difference that the edits there are would show
+        (`testbed.scores.statistics.detectable_difference`), which falls with the root of their number. Those
+        are counted that have the metric, such as edits that should change a dependent fact.
+
+        Raises:
+            InputError: no such editor, subset or metric, or too few edits to go by.
+        """
+        editor, subset, reference, cells = self._compare(first, second, evaluation, subset)
+        cell = cells.get(metric)
+        if cell is None or math.isnan(cell.detectable):
+            raise InputError(
+                f"nothing says how {metric} of {editor.name} and {reference} differs over {subset}: there "
+                f"are too few edits, or no such metric; metrics are {', '.join(cells)}"
+            )
+        return math.ceil(cell.cases * (cell.detectable / difference) ** 2)
+
+    def plot(self, picture: str = "harm", evaluation: str = "") -> Drawing:
+        """A picture of the report, such as harm, support or frontier-flops.
+
+        Raises:
+            InputError: the report has no such picture.
+        """
+        from testbed.commands.report import draw_chapter
+
+        name = evaluation or self.settings.evaluation
+        with TemporaryDirectory() as folder:
+            run = replace(self.run, pages=Path(folder))
+            draw_chapter(name, [run], self.world, ReportSettings())
+            files = {path.stem: path for path in Path(folder).glob("*/*.svg")}
+            if picture not in files:
+                raise InputError(f"the report has no picture {picture!r}; it has {', '.join(sorted(files))}")
+            return Drawing(
+                f"{picture} of {name}, {self.run.name}", files[picture].read_text(encoding="utf-8")
+            )
 
     def _scored_editors(self, evaluation: str) -> list[ScoredEditor]:
         return score_editors(gather_results([self.run], recorded_evaluation_named(evaluation)))
@@ -240,8 +371,7 @@ class OpenRun(RunParts):
         return self._overview()._repr_html_()
 
     def _overview(self) -> Grid:
-        header = ("run", "corpus", "model", "edits", "report")
-        return Grid(f"run {self.run.folder}", header, [describe_run(self.run)], numbers=False)
+        return _describe_runs(f"run {self.run.folder}", [self.run])
 
 
 def open_run(
@@ -259,6 +389,27 @@ def open_run(
     run = Run(folder.parent, folder.name)
     recorded_settings(run, "corpus")
     return OpenRun(run, agent or EDIT[preset_of_run(run)].agent, checkpoint)
+
+
+def list_runs(root: Path) -> Grid:
+    """The runs of a folder, and how far each is."""
+    runs = [Run(root, path.parent.name) for path in sorted(root.glob("*/config.json"))]
+    return _describe_runs(f"runs in {root}", runs)
+
+
+def list_editors(folder: Path) -> Grid:
+    """Every editor, with what an edit by it has cost in a run."""
+    return editor_grid(Run(folder.parent, folder.name))
+
+
+def _describe_runs(title: str, runs: Sequence[Run]) -> Grid:
+    header = ("run", "corpus", "model", "edits", "report")
+    return Grid(title, header, [describe_run(run) for run in runs], numbers=False)
+
+
+def _as_frame(table: pa.Table) -> Any:
+    """A DataFrame of pandas where it is installed, else the Arrow table."""
+    return table.to_pandas() if find_spec("pandas") else table
 
 
 def headline_grid(title: str, editors: Sequence[ScoredEditor]) -> Grid:

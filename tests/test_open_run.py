@@ -1,6 +1,7 @@
 """The Python door does what the commands do, changes nothing of a run, and prints what it is asked."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -14,10 +15,12 @@ import testbed
 from corpus.errors import InputError
 from lm.attention import left_padded_layout
 from lm.editors.none.method import NoEdit
+from lm.huggingface import import_model
 from testbed import ask
 from testbed.cells import as_json
 from testbed.engine.results import read_results
 from testbed.examination import put_in_words
+from testbed.open_run import list_editors
 from testbed.pages.belief_pictures import find_tallest
 from testbed.scores.headlines import headline_labels
 from tests.edited import COLUMNS, HASE
@@ -163,6 +166,60 @@ def test_several_edits_of_an_editor_are_told_apart(finished, tmp_path):
         testbed.open(runs / "x").results("lora-down")
 
 
+def test_a_run_says_what_is_in_it(open_run, folder, finished):
+    assert "accuracy" in repr(testbed.runs(finished))
+    names = [row[0] for row in list_editors(finished / "x").rows]
+    assert {"rome", "lora-down"} <= {*names}
+    [[evaluation, editor, count, settings, name, why]] = open_run.edits.rows
+    assert (evaluation, editor, count, name, why) == ("hase", "lora-down", 11, folder.name, "")
+    assert "learning_rate 0.01" in settings
+    facts, graph = open_run.facts, open_run.world.graph
+    assert len(facts) == len(graph)
+    assert facts.subject[0] == graph.entities[graph.subject[0]]
+
+
+def test_cases_and_estimates_are_plain_columns(open_run):
+    """The mean over cases of the frame is what `scores` says, and what the report says."""
+    scores = open_run.scores()
+    wide = scores.to_pandas().set_index(["editor", "subset"])
+    assert repr(scores).count("lora-down") == 1
+    frame = open_run.frame()
+    for metric in ("success", "kept"):
+        values = frame[(frame.metric == metric)].value
+        assert len(values) == 11
+        assert wide.loc[("lora-down", "all"), "success low"] <= wide.loc[("lora-down", "all"), "success"]
+    success = frame[frame.metric == "success"].value.mean()
+    assert success == pytest.approx(wide.loc[("lora-down", "all"), "success"])
+
+
+def test_differences_and_how_many_edits_show_one(open_run):
+    grid = open_run.compare("lora-down", "no edit", subset="all")
+    cells = {label: shown.value for label, shown in grid.rows}
+    success = cells["edit success"]
+    assert success.low <= success.difference <= success.high
+    needed = open_run.plan("lora-down", "no edit", 0.05, "success", subset="all")
+    assert needed == math.ceil(success.cases * (success.detectable / 0.05) ** 2)
+    assert open_run.plan("lora-down", "no edit", 0.1, "success", subset="all") < needed
+    for wrong, words in (
+        (lambda: open_run.compare("rome", "no edit"), "no edits by rome"),
+        (lambda: open_run.compare("lora-down", "no edit", subset="big"), "no subset 'big'"),
+        (lambda: open_run.plan("lora-down", "no edit", metric="luck"), "metrics are success"),
+    ):
+        with pytest.raises(InputError, match=words):
+            wrong()
+
+
+def test_an_edited_model_is_written_with_its_edit(open_run, tmp_path):
+    edited = open_run.edit("lora-down", FACT)
+    written = import_model(edited.export(tmp_path / "edited"))
+    s, r, _ = edited.fact
+    prompt = open_run.world.tokenizer.prompt(s, r)[None]
+    here, there = (m.logits(prompt, left_padded_layout(prompt)) for m in (edited.model, written))
+    np.testing.assert_allclose(here, there, atol=1e-4)
+    with pytest.raises(InputError, match="is there already"):
+        edited.export(tmp_path / "edited")
+
+
 def test_examining_is_editing_without_a_folder(open_run, folder):
     """The same answers as `testbed.edit` recorded with the same settings, and the run stays as it is."""
     files = contents(open_run.run.folder)
@@ -173,10 +230,10 @@ def test_examining_is_editing_without_a_folder(open_run, folder):
     for column in ("lm_before", "lm_after", "agent_evidence"):
         for mine, recorded in zip(here[column].to_pylist(), there[column].to_pylist(), strict=True):
             np.testing.assert_allclose(mine, recorded, atol=1e-5)
-    recorded = open_run.scores().to_pandas().iloc[0]
+    recorded = open_run.scores().to_pandas().set_index("subset").loc[HASE.headline_subset]
     mine = examined.headline.to_pandas().set_index("reader").loc["lora-down"]
-    for name in headline_labels(HASE).values():
-        np.testing.assert_allclose(mine[name], recorded[name], atol=1e-6)
+    for metric, label in headline_labels(HASE).items():
+        np.testing.assert_allclose(mine[label], recorded[metric], atol=1e-6)
 
 
 @dataclass(frozen=True)

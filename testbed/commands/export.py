@@ -7,6 +7,7 @@ from corpus.files import read_json, verify_folder
 from corpus.text.tokenizer import find_unsure_stops, tokenizer_files
 from lm.huggingface import export_model
 from lm.language_model import LanguageModel
+from testbed.advice import score_command
 from testbed.commands.edit import draw_with_agent, take_whole_sequences
 from testbed.console import print_table, say, show_progress
 from testbed.engine.file_exchange.cases import CASES, DOOR, write_cases
@@ -94,7 +95,7 @@ def export_cases(
     count = len((folder / CASES).read_text(encoding="utf-8").splitlines())
     say(f"{count} cases: copy {folder / 'door.py'} beside your editor, and from a script of yours")
     say(f"from door import examine; examine(edit, {str(folder)!r}, 'answers')")
-    say(f"python -m testbed.score answers --name my-editor {run.options}")
+    say(score_command(run, options.settings_as_data()))
 
 
 def export_gold(options: ExportSettings) -> None:

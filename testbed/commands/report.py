@@ -69,7 +69,7 @@ def report(options: ReportSettings) -> None:
 
 def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) -> None:
     names, folder = [run.name for run in runs], runs[0].report
-    chapters = [_draw_chapter(name, runs, world, options) for name in _evaluations_shown(options, runs)]
+    chapters = [draw_chapter(name, runs, world, options) for name in _evaluations_shown(options, runs)]
     folder.mkdir(parents=True, exist_ok=True)
     message = draw_training(read_metrics(runs[0]), folder / "training.svg")
     if options.explorer:
@@ -177,7 +177,7 @@ def _evaluations_shown(options: ReportSettings, runs: Sequence[Run]) -> list[str
     return evaluations
 
 
-def _draw_chapter(name: str, runs: Sequence[Run], world: World, options: ReportSettings) -> EvaluationChapter:
+def draw_chapter(name: str, runs: Sequence[Run], world: World, options: ReportSettings) -> EvaluationChapter:
     """Everything about one evaluation; draws its pictures on the way."""
     doing(f"reading and scoring edits, {name}")
     gathered = gather_results(runs, recorded_evaluation_named(name), report_left_out=say)

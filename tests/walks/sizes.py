@@ -4,7 +4,7 @@ from tests.runs import MODEL
 
 PAGES = (
     ("README.md", "docs/pytorch.md", "docs/examine.md"),
-    ("docs/tour.md", "docs/tour.ipynb"),
+    ("docs/tour.md", "docs/works_with.md", "docs/tour.ipynb"),
     ("docs/own.md",),
 )
 """Pages that one reader reads, one after another in one folder. Readers walk side by side."""
@@ -56,6 +56,10 @@ LEFT_OUT = {
 """Lines that hold these words, and why nobody types them here."""
 
 NEEDS = {
+    "import AutoModelForCausalLM, AutoTokenizer": ("torch", "transformers"),
+    "import LoraConfig, get_peft_model\nfrom": ("torch", "transformers", "peft"),
+    "from nnsight": ("nnsight",),
+    "from transformer_lens": ("transformer_lens",),
     "my_torch": ("torch", "transformers"),
     "my_last_layer": ("torch", "transformers"),
     "my_peft": ("torch", "transformers", "peft"),
