@@ -228,8 +228,8 @@ class OpenRun(RunParts):
             raise InputError(f"{editor} has several; name one: {each}")
         if candidates:
             raise InputError(f"{candidates[0]} {why_left_out(self.run, finished[candidates[0]], version)}")
-        names = ", ".join(sorted({config["editor"] for config in finished.values()}))
-        raise InputError(f"{self.run.folder} has no edits by {editor}; there are those by {names}")
+        there = ", ".join(sorted({config["editor"] for config in finished.values()}))
+        raise InputError(f"{self.run.folder} has no edits by {editor}; there are those by {there}")
 
     def scores(self, evaluation: str = "") -> Grid:
         """The headlines of every editor whose edits are on disk, as `testbed.report` prints them.
