@@ -148,7 +148,7 @@ def test_rows_say_in_words_what_they_are_about_and_leave_out_what_was_told(open_
     rows = open_run.results("lora-down")
     about = dict(zip(rows["role"].to_pylist(), rows["about"].to_pylist(), strict=True))
     assert about["s1r1"] == "edited fact"
-    assert not any(word.startswith(("s1r", "spot")) for word in about.values())
+    assert not any(word.startswith(("s1r", "spot.")) for word in about.values())
     told = rows.set_column(rows.column_names.index("is_told"), "is_told", [[i < 5 for i in range(len(rows))]])
     assert len(put_in_words(told.drop_columns("about"), HASE)) == len(rows) - 5
     assert len(put_in_words(told.drop_columns("about"), HASE, told=True)) == len(rows)
@@ -160,9 +160,9 @@ def test_several_edits_of_an_editor_are_told_apart(finished, tmp_path):
     twin = folder.with_name("lora-down-other")
     shutil.copytree(folder, twin)
     config = json.loads((twin / "config.json").read_text(encoding="utf-8"))
-    config["method"]["settings"]["learning_rate"] = 0.5
+    config["settings"]["cases"]["credence"] = 0.5
     (twin / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(InputError, match=r"lora-down-other \(lora-down, learning rate 0.5\)"):
+    with pytest.raises(InputError, match=r"lora-down-other \(lora-down, credence 0.5\)"):
         testbed.open(runs / "x").results("lora-down")
 
 
