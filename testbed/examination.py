@@ -20,7 +20,7 @@ from testbed.engine.sweep import Sweep
 from testbed.engine.unasked import ask_unasked_facts
 from testbed.evaluations.interface import Evaluation
 from testbed.evaluations.views import roles_of
-from testbed.grid import Grid
+from testbed.grid import Grid, show_cells
 from testbed.own import OURS
 from testbed.protocol import Case
 from testbed.run.world import World
@@ -161,7 +161,7 @@ class Examination:
     @property
     def headline(self) -> Grid:
         """The headlines of the editor, and those of doing nothing and of the agent itself."""
-        rows = headline_rows(self.evaluation, self.summary, [*self.summary["all"]])
+        rows = show_cells(headline_rows(self.evaluation, self.summary, [*self.summary["all"]]))
         return Grid(self.title, ["reader", *headline_labels(self.evaluation).values()], rows)
 
     def results(self, table: str = "choices", told: bool = False) -> pa.Table:

@@ -11,8 +11,9 @@ import pyarrow
 import pyarrow as pa
 from rich.console import Console
 
-from testbed.cells import as_json, cell_text
+from testbed.cells import Shown, as_json, cell_text
 from testbed.console import draw_tables, print_table
+from testbed.scores.tables import Cell, format_cell
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +80,11 @@ class Grid:
         ]
         note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
         return f"<p><b>{html.escape(self.title)}</b></p><table><tr>{heads}</tr>{''.join(lines)}</table>{note}"
+
+
+def show_cells(rows: Sequence[Sequence[Cell]]) -> list[list[Any]]:
+    """Rows of which all but the names are shown as reports show them, and stay numbers to programs."""
+    return [[name, *(Shown(format_cell(cell), cell) for cell in row)] for name, *row in rows]
 
 
 class Drawing(NamedTuple):

@@ -49,7 +49,7 @@ from testbed.examination import (
     put_in_words,
     read_named_table,
 )
-from testbed.grid import Drawing, Grid
+from testbed.grid import Drawing, Grid, show_cells
 from testbed.presets import EDIT
 from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
@@ -415,7 +415,7 @@ def _as_frame(table: pa.Table) -> Any:
 def headline_grid(title: str, editors: Sequence[ScoredEditor]) -> Grid:
     """The headlines of scored editors of one evaluation, a row each."""
     evaluation, summary = editors[0].evaluation, editors[0].summary
-    rows = [row for e in editors for row in headline_rows(e.evaluation, e.summary, [e.name])]
+    rows = show_cells([row for e in editors for row in headline_rows(e.evaluation, e.summary, [e.name])])
     title = f"{title}: edits{describe_subset(evaluation, summary)}"
     return Grid(title, ["editor", *headline_labels(evaluation).values()], rows)
 

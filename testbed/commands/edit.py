@@ -23,6 +23,7 @@ from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settin
 from testbed.engine.versions import identify_method, versions_of_cases
 from testbed.evaluations.catalogue import evaluation_named, version_of_cases
 from testbed.examination import draw_cases, recalibrate
+from testbed.grid import show_cells
 from testbed.own import plain_name
 from testbed.protocol import Case
 from testbed.run.agents import agent_named, describe_standard
@@ -276,7 +277,7 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
     print_table(
         f"edits of {jobs.run.folder}{only}, over this world only",
         ["editor", *headline_labels(evaluation).values()],
-        rows,
+        show_cells(rows),
     )
     say(f"the standard is {judged_by}")
     say(f"python -m testbed.report {jobs.run.options} shows everything else")

@@ -1,13 +1,11 @@
 """Headlines: which few numbers of an evaluation are read first, over which of its cases; decided here."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from testbed.cells import Shown
 from testbed.scores.metric import labels_of, metrics_shown_in
 from testbed.scores.readers import EvaluationMetrics
 from testbed.scores.summary import Summary
-from testbed.scores.tables import format_cell
+from testbed.scores.tables import Cell
 
 
 def headline_labels(evaluation: EvaluationMetrics) -> dict[str, str]:
@@ -23,11 +21,12 @@ def headline_subset(evaluation: EvaluationMetrics, summary: Summary) -> str:
     return evaluation.headline_subset if has_cases else "all"
 
 
-def headline_rows(evaluation: EvaluationMetrics, summary: Summary, readers: Sequence[str]) -> list[list[Any]]:
+def headline_rows(
+    evaluation: EvaluationMetrics, summary: Summary, readers: Sequence[str]
+) -> list[list[Cell]]:
     """Each of some readers, and its headlines."""
     of = summary[headline_subset(evaluation, summary)]
-    cells = {name: [of[name].get(metric) for metric in headline_labels(evaluation)] for name in readers}
-    return [[name, *(Shown(format_cell(cell), cell) for cell in row)] for name, row in cells.items()]
+    return [[name, *map(of[name].get, headline_labels(evaluation))] for name in readers]
 
 
 def describe_subset(evaluation: EvaluationMetrics, summary: Summary) -> str:
