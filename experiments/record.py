@@ -1,27 +1,21 @@
 """A dated folder of results: the command, settings, versions, device and figures of one run."""
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import reduce
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from corpus.files import read_json, read_record, write_json
 from experiments.figures import FIGURES, Figure, figures_of_table, flatten_figures, write_figures
 from testbed.run.runs import Run, provenance, read_metrics
 from testbed.run.runtime import describe_device
-from testbed.scores.statistics import Comparison, Estimate
-from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Table
 
 RECORDS = Path(__file__).parent / "records"
 
 
 SETTINGS = "record.json"
-BY_EDITOR = ("editor", "subset", "reader")
-"""What the labels of `figures_by_editor` are."""
 
 
 def write_record(
@@ -84,12 +78,6 @@ def read_searches(run: Run) -> dict[str, dict]:
     return {path.stem: read_record(path) for path in sorted(run.folder.glob("tuned/*/*.json"))}
 
 
-def read_report(run: Run) -> dict[str, str]:
-    """The pages of tables in a run's report, by name."""
-    paths = sorted(run.report.rglob("*.md"))
-    return {path.relative_to(run.report).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-
-
 def _add_command(run: Run, command: str) -> list[str]:
     """Commands that made what is in a run, the last one at the end; the run remembers them."""
     path = run.folder / "commands.json"
@@ -103,65 +91,11 @@ def _without_search(tuned: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in tuned.items() if name != "search"}
 
 
-def figures_by_editor(editors: Sequence[ScoredEditor], parts: Collection[str]) -> dict[str, Any]:
-    """By editor, every metric over all edits and over some parts; and of its references over all edits.
-
-    Each is value, low and high of its interval (None where there is none), and the number of cases. Editors
-    of the same cases share their references, which stand with the first of them.
-    """
-    known: list[dict[str, Any]] = []
-    by_editor: dict[str, Any] = {}
-    for editor in editors:
-        summary, name = editor.summary, editor.name
-        rows = {reader: _row(metrics) for reader, metrics in summary["all"].items()}
-        own = {reader: rows.pop(reader) for reader in (name, *editor.control_readers)}
-        in_parts = {part: {name: _row(summary[part][name])} for part in parts if part in summary}
-        by_editor[name] = in_parts | {"all": own}
-        if rows not in known:
-            known.append(rows)
-            by_editor[name]["references"] = rows
-    return by_editor
-
-
-def _row(metrics: Mapping[str, Estimate]) -> dict[str, list[float | None]]:
-    return {metric: estimate_as_list(estimate) for metric, estimate in metrics.items()}
-
-
-def estimate_as_list(estimate: Estimate) -> list[float | None]:
-    """Value, low and high of its interval (None where there is none), and the number of cases."""
-    return [*_round_numbers(estimate.value, estimate.low, estimate.high), estimate.cases]
-
-
-def comparison_as_list(of: Comparison) -> list[float | None]:
-    """Difference, low and high of its interval, p (None where there is none), and the number of cases."""
-    return [*_round_numbers(of.difference, of.low, of.high, of.p), of.cases]
-
-
-def _round_numbers(*numbers: float) -> list[float | None]:
-    return [None if math.isnan(x) else round(x, 4) for x in numbers]
-
-
 def _without_places(stages: dict) -> dict:
     """Settings with the name of a folder of facts in place of where it lies on one machine."""
     world = stages["corpus"]["settings"]["world"]
     world["path"] = Path(world["path"]).name
     return stages
-
-
-def options_unlike_default(settings: Any, *names: str) -> dict[str, str]:
-    """Of some fields of settings, those unlike their default, as they are typed."""
-    values = {name: getattr(settings, name) for name in names}
-    return {
-        name: " ".join(quote(str(word)) for word in (value if isinstance(value, tuple) else (value,)))
-        for name, value in values.items()
-        if value != getattr(type(settings), name)
-    }
-
-
-def command_of(experiment: str, options: Mapping[str, object]) -> str:
-    """The command that repeats an experiment; options without a value are left out."""
-    words = (f"--{name} {value}" for name, value in options.items() if value)
-    return " ".join([f"python -m experiments.{experiment}", *words])
 
 
 def share_settings(each: Mapping[str, dict]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from types import ModuleType
@@ -229,6 +230,11 @@ class Findings:
         return [self._asked | cell for cell in self._cells]
 
     @property
+    def has_edits(self) -> bool:
+        """Anybody edits."""
+        return any(self.study.editors(cell) for cell in self.cells)
+
+    @property
     def groups(self) -> list[Values]:
         """What tells cells apart that are not pooled, each once."""
         pooled = {*self.study.pool}
@@ -366,7 +372,7 @@ class Findings:
             self.tables(),
             self.study.title(self.options) or self.name.replace("_", "-"),
             command_of_options(self.name, self.options, self.study.options),
-            figures_of_frame(self.frame, self.study.subsets),
+            figures_of_frame(self.frame, self.study.subsets) if self.has_edits else (),
             models={run.name: {"accuracy": read_metrics(run)[-1]["accuracy"]} for run in runs},
             **self.study.figures(self),
         )
@@ -376,8 +382,7 @@ def run_study(name: str, study: Study, options: Any) -> None:
     """All stages and then the record; until the minutes are over."""
     prepare_jax()
     findings = Findings(name, study, options)
-    if finish_stages(findings.stages(), findings.clock):
-        findings.write_record()
+    finish_stages(chain(findings.stages(), [("record", findings.write_record)]), findings.clock)
 
 
 def record_tables(

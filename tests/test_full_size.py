@@ -1,5 +1,6 @@
-"""The paper's size as one command: what it does in which order, and what it keeps of what was read."""
+"""The paper's size as one command: what it does in which order, what it keeps of what was read, its tables."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,33 +8,29 @@ import pytest
 
 from corpus.files import read_json
 from corpus.text.tokenizer import BOS, SEP
-from experiments import stages
+from experiments.measures.concluded import FACTS, NOBODY, RIGHT, read_table
+from experiments.measures.followed import relation_table
 from experiments.studies import full_size
-from lm.editors.self_bayes import recall
+from experiments.study import Findings
+from lm.editors.self_bayes import BeliefConfig
 from lm.editors.self_bayes.beliefs import Beliefs
 from testbed.evaluations.hase.metrics import FOLLOWS
-from testbed.run import model
-from testbed.run import world as worlds
 from testbed.run.runs import Run
 from testbed.scores.metric import mean_of
 
 
 def test_what_is_worth_most_comes_first(tmp_path):
-    options = full_size.Settings(preset="paper-laptop", fact_count=900, edits=8, runs=tmp_path)
-    titles = [title for title, _ in full_size.study_stages(options, stages.Clock(None))]
+    asked = replace(full_size.STUDY.options, preset="paper-laptop", fact_count=900, edits=8, runs=tmp_path)
+    findings = Findings("full_size", full_size.STUDY, asked)
+    titles = [title for title, _ in findings.stages()]
     name = "pretrain-paper-laptop-900"
-    assert titles[:5] == [
-        f"corpus of {name}",
-        f"model of {name}",
-        f"edit {name} by keyed, stratified",
-        "what was read",
-        f"edit {name} by keyed-counting, stratified",
-    ]
-    assert len(titles) == 2 + len(full_size.PARTS) + 1 + 1
-    assert titles[-1] == f"report of {name}"
-    options.run.finished_file.parent.mkdir(parents=True)
-    options.run.finished_file.write_text("{}")
-    assert [title for title, _ in full_size.study_stages(options, stages.Clock(None))] == titles[2:]
+    assert titles[:3] == [f"corpus of {name}", f"model of {name}", "what was read"]
+    by = [title.removeprefix(f"edit {name} by ").split(",")[:1] for title in titles[3:]]
+    assert by == [[editor] for editors in full_size.EDITORS.values() for editor in editors]
+    (run,) = findings.runs()
+    run.finished_file.parent.mkdir(parents=True)
+    run.finished_file.write_text("{}")
+    assert [title for title, _ in findings.stages()] == titles[2:]
 
 
 @pytest.mark.parametrize("objects", [3, 20])
@@ -52,10 +49,10 @@ def test_what_was_read_is_kept(objects, world, tmp_path, monkeypatch):
         p,
         p[:, :, 0] / 2,
     )
-    monkeypatch.setattr(recall, "recall_beliefs", lambda *_: read)
-    monkeypatch.setattr(model, "load_model", lambda *_: (None,))
-    monkeypatch.setattr(worlds, "load_world", lambda _: world)
-    full_size.save_mind(run)
+    monkeypatch.setattr(full_size, "recall_beliefs", lambda *_: read)
+    monkeypatch.setattr(full_size, "load_model", lambda *_: (None,))
+    monkeypatch.setattr(full_size, "load_world", lambda _: world)
+    full_size.save_mind(run, BeliefConfig())
     assert read_json(run.folder / "mind.json") == {
         "subjects_found": 6,
         "subjects": len(world.graph.subjects),
@@ -64,12 +61,34 @@ def test_what_was_read_is_kept(objects, world, tmp_path, monkeypatch):
         "objects": len(world.graph.objects),
     }
     with np.load(run.folder / "mind.npz") as kept:
-        few = min(objects, full_size.KEPT)
+        few = min(objects, full_size.KEPT_OBJECTS)
         np.testing.assert_array_equal(kept["subjects"], read.subjects)
         np.testing.assert_array_equal(kept["objects"], read.objects)
         np.testing.assert_array_equal(kept["top"], read.top[:, :, :few])
         np.testing.assert_allclose(kept["p"], p[:, :, :few], rtol=1e-3)
         np.testing.assert_array_equal(kept["mention_probability"], read.mention_probability)
+
+
+def test_who_read_everything_has_read_all_facts_and_nothing_else(world):
+    """And who reads the same but for one subject's facts takes none of them for read."""
+    graph, spell = world.graph, world.tokenizer.entity
+    people, things = graph.subjects.tolist(), graph.objects.tolist()
+    longest = max(len(spell(o)) for o in things) + 1
+    objects = np.array([[*spell(o), SEP, *[0] * (longest - 1 - len(spell(o)))] for o in things])
+    wide = max(len(spell(s)) for s in people)
+    subjects = np.array([[0] * (wide - len(spell(s))) + [BOS, *spell(s)] for s in people])
+    top = np.zeros((len(graph.relations), len(people), 1), int)
+    taken = np.zeros(top.shape[:2])
+    for s, r, o in zip(graph.subject, graph.relation, graph.object, strict=True):
+        top[r, people.index(s), 0], taken[r, people.index(s)] = things.index(o), 1
+    mind = SimpleNamespace(subjects=subjects, objects=objects, top=top, reading_probability=taken)
+    table = read_table(mind, world)
+    assert table.header == ["relation", FACTS, NOBODY, RIGHT]
+    assert [row[1:] for row in table.rows] == [[1, 0, 1]] * len(graph.relations)
+    mind.reading_probability = 1 - taken
+    assert all(row[1] == 0 for row in read_table(mind, world).rows)
+    missing = sum(row[2] for row in read_table(mind, world).rows)
+    assert missing == len(graph.relations) * len(people) - len(graph)
 
 
 def test_what_follows_by_requested_relation():
@@ -80,7 +99,7 @@ def test_what_follows_by_requested_relation():
     metric = mean_of(followed, np.array([True, True, True, False]))
     edits = SimpleNamespace(results=SimpleNamespace(cases=cases))
     editor = SimpleNamespace(name="a", edits=edits, values={"a": {FOLLOWS: metric}})
-    table = full_size.relation_table([editor], ("x", "y", "z"))
+    table = relation_table([editor], ("x", "y", "z"))
     assert table.header == ["editor", "x (1)", "z (2)"]
     assert [row[0] for row in table.rows] == ["a"]
     assert [cell.value for cell in table.rows[0][1:]] == [1.0, 0.5]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.benchmarks import growth, harness
-from experiments.benchmarks.scaled import PAPER_FACTS, scale_world
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_nested
+from experiments.measures.scaled import PAPER_FACTS, scale_world
 from testbed.presets import CORPUS
 
 

@@ -15,6 +15,7 @@ from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
 from experiments.measures.request_aims import SETTINGS
+from experiments.studies import requests
 from experiments.study import Findings, change_settings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
@@ -43,6 +44,41 @@ BY_HAND = {
     "twelve_layers": {},
 }
 """Studies of Hase's evaluation, and with which options they are tried."""
+FEW = ("none", "lora-down")
+TOYS = {
+    "counting_frontier": {"worlds": 2, "editors": ("keyed", "counting, fewest 1, majority 0.5, unread")},
+    "demo_worlds": {"worlds": 1, "editors": FEW},
+    "full_size": {"preset": "paper-laptop", "fact_count": 1000},
+    "lasting": {"worlds": 2, "parts": ("worlds", "sequences"), "crossed": 1, "sequences": 1, "editors": FEW},
+    "leme": {"worlds": 1, "slow_edits": 1, "editors": FEW},
+    "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
+    "pretrain": {"preset": "laptop"},
+    "reach": {"worlds": 1, "editors": FEW},
+    "requests": {"worlds": 1, "some": 1, "untold": 1, "retractions": 4},
+    "revision": {"kinds": ("published",), "editors": FEW},
+    "seesaw": {"worlds": 1, "people": 24, "editors": FEW},
+    "stability": {"worlds": 1, "vary": ("seed", "tokenizer"), "editors": (*FEW, "full"), "strength": None},
+    "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
+    "structures": {"structures": ("published, base",), "editors": ("lora-down", "none")},
+    "support_law": {"worlds": 1, "editors": ("lora-down",)},
+    "table4": {"scale": "paper-cpu", "fact_count": 1000, "editors": FEW},
+    "taxi": {"worlds": 1, "slow_edits": 1, "held_out": 3, "editors": FEW},
+    "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": (*FEW, "full")},
+    "twelve_layers": {"editors": FEW},
+}
+"""Every study, and with which options it is run whole, by few editors in one world."""
+SMALLER = {
+    "lasting": {"IN_SEQUENCE": ("lora-down",)},
+    "full_size": {"EDITORS": {"stratified": ("keyed", "lora-down"), "published": ("lora-down",)}},
+    "requests": {
+        "EDITORS_OF": dict(
+            requests.EDITORS_OF, claims=("keyed-forms", "full"), doubt=("full, in doubt alone",)
+        )
+    },
+    "taxi": {"TUNED": ("lora-down",)},
+    "transfer": {"FACTS": 900},
+}
+"""What else is made smaller: constants of these studies."""
 
 
 def findings_of(name, runs, **changes):
@@ -135,6 +171,48 @@ def test_a_study_makes_its_record(name, built, tmp_path, monkeypatch, chosen):
     pages = [path.read_text(encoding="utf-8") for path in tables if path.suffix == ".md"]
     assert len(pages) == 1
     assert "| " in pages[0]
+
+
+@pytest.fixture
+def toys(tmp_path, monkeypatch):
+    """Models of few weights and steps, in worlds of few subjects."""
+    monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
+    full = Findings.model_of
+
+    def toy_model_of(findings, cell):
+        corpus, training = full(findings, cell)
+        world = replace(corpus.world, subjects=min(corpus.world.subjects, 100))
+        train = replace(training.train, steps=8, warmup=0, rows=8, evaluate_every=8, checkpoint_every=8)
+        model = replace(
+            training.model, hidden=16, mlp=24, layers=2, heads=2, kv_heads=2, head_width=8, unroll=1
+        )
+        return replace(corpus, world=world), replace(training, train=train, model=model, until=None)
+
+    monkeypatch.setattr(Findings, "model_of", toy_model_of)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_runs_to_its_record_and_does_nothing_twice(
+    name, toys, trained, tmp_path, monkeypatch, capsys
+):
+    """Its corpora, models and edits; a second command finds them all, and the same figures."""
+    asked, runs = STUDIES[name].STUDY, tmp_path / "runs"
+    for constant, value in SMALLER.get(name, {}).items():
+        monkeypatch.setattr(STUDIES[name], constant, value)
+    if name == "strength":
+        copied(trained, runs)
+    sizes = {key: 4 for key in ("edits", "length") if key in vars(asked.options)}
+    options = replace(asked.options, runs=runs, **sizes | TOYS[name])
+    study.run_study(name, asked, options)
+    capsys.readouterr()
+    study.run_study(name, asked, options)
+    findings = Findings(name, asked, options)
+    names = [editor for cell in findings.cells for editor in asked.editors(cell)]
+    assert capsys.readouterr().out.count("has these edits already") == len(names)
+    first, again = (read_figures(path / FIGURES) for path in sorted((tmp_path / "records").iterdir()))
+    assert repr(first) == repr(again)
+    assert {one.labels[-3] for one in first if one.table == "found"} == {*names}
 
 
 def test_a_command_is_repeated_by_what_is_unlike_the_defaults():

@@ -31,6 +31,7 @@ from typing import Any, Literal
 
 import jax
 import numpy as np
+import torch
 
 from corpus.text.tokenizer import PAD, SEP
 from experiments.benchmarks.harness import (
@@ -174,8 +175,6 @@ def padded_rows(questions: Questions, case: int) -> tuple[np.ndarray, np.ndarray
 
 def score_padded(theirs: Any, tokens: np.ndarray, answer: np.ndarray) -> np.ndarray:
     """Log-probability of each row's answer, as users compute it: one padded batch."""
-    import torch
-
     ids = torch.from_numpy(tokens)
     with torch.no_grad():
         logits = theirs(input_ids=ids, attention_mask=(ids != PAD).long()).logits[:, :-1]
@@ -185,8 +184,6 @@ def score_padded(theirs: Any, tokens: np.ndarray, answer: np.ndarray) -> np.ndar
 
 def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     """Seconds for an edit and for a case's probes, ours and theirs in turns."""
-    import torch
-
     questions, recipe = build_questions(settings, size), EDIT[size].configs["lora-down"]
     edits: dict[str, tuple[Callable[[], object], int]] = {}
     compiling = {}

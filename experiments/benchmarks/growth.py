@@ -15,9 +15,9 @@ edit      edits by `lora-down` of the model that these steps left, which knows l
 score     asking that model all questions of edited cases
 report    all tables and pages about so many rows of cases, which repeat those of the smallest world's edits
 
-Seconds are those of the work named; peaks those of the whole process. Expected, on 2 cores: no stage grows
-faster than facts do; a million facts are built, fitted, and 1,000 cases drawn and judged in under 5 minutes
-and 8 GiB; a report over 100,000 rows takes under 60 seconds.
+Seconds are those of the work named; peaks those of the whole process, with all libraries.
+Expected, on 2 cores: no stage grows faster than facts do; a million facts are built, fitted, and 1,000 cases
+drawn and judged in under 5 minutes and 8 GiB; a report over 100,000 rows takes under 60 seconds.
 """
 
 import shutil
@@ -29,14 +29,28 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from corpus.files import read_json, write_json
+from corpus.files import CHECKSUMS, read_json, seal_folder, write_json
 from experiments.benchmarks.harness import measure_process, record_stage, time_once
-from experiments.benchmarks.scaled import scale_world
 from experiments.command import launch_module
+from experiments.measures.scaled import scale_world
+from experiments.study import Clock, finish_stages
+from testbed.commands.corpus import build_corpus
+from testbed.commands.edit import edit
+from testbed.commands.report import report
+from testbed.commands.train import train
 from testbed.console import print_table, say
+from testbed.engine.questions import Questions
+from testbed.engine.records import TABLES, seal_results, table_file
+from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS, EDIT, TRAIN
-from testbed.run.runs import Run, read_metrics
+from testbed.run.agents import paper_agent
+from testbed.run.model import load_model
+from testbed.run.runs import ORIGIN, Run, folder_digest, read_metrics
+from testbed.run.world import load_world, read_world, save_world
 from testbed.settings import CaseConfig, ReportSettings
 
 Stage = Literal["corpus", "fit", "gold", "train", "edit", "score", "report"]
@@ -88,7 +102,6 @@ def run_study(settings: Settings) -> None:
         seconds = MEASURES[settings.only](settings)
         write_json(settings.file(settings.only, settings.size), {"seconds": seconds})
         return
-    from experiments.stages import Clock, finish_stages
 
     if finish_stages(_study_stages(settings), Clock(settings.minutes)):
         growth = collect_growth(settings)
@@ -120,13 +133,8 @@ def _run_options(settings: Settings) -> dict[str, Any]:
     return {"runs": run.root, "run": run.name}
 
 
-# Each stage imports what it works with, so that its peak memory holds nothing else.
-
-
 def measure_corpus(settings: Settings) -> float:
     """A world with as many subjects and objects for each fact as the paper's has."""
-    from testbed.commands.corpus import build_corpus
-
     corpus_settings = replace(CORPUS["paper"], **_run_options(settings))
     corpus_settings = replace(corpus_settings, world=scale_world(corpus_settings.world, settings.size))
     shutil.rmtree(settings.run(settings.size).folder, ignore_errors=True)
@@ -135,18 +143,11 @@ def measure_corpus(settings: Settings) -> float:
 
 def measure_fit(settings: Settings) -> float:
     """Load world and corpus, and fit."""
-    from testbed.run.agents import paper_agent
-    from testbed.run.world import load_world
-
     return time_once(lambda: paper_agent(load_world(settings.run(settings.size))))
 
 
 def measure_gold(settings: Settings) -> float:
     """Draw cases, and let the agent answer."""
-    from testbed.evaluations.hase import Hase
-    from testbed.run.agents import paper_agent
-    from testbed.run.world import load_world
-
     world = load_world(settings.run(settings.size))
     agent, count = paper_agent(world), settings.cases
     return time_once(lambda: list(Hase().make_cases(world, agent, count, 0.95, 0))) / count
@@ -154,8 +155,6 @@ def measure_gold(settings: Settings) -> float:
 
 def measure_train(settings: Settings) -> float:
     """Some steps of training; the speed of the later half, when everything is compiled."""
-    from testbed.commands.train import train
-
     recipe = TRAIN["laptop"]
     # The more names, the more tokens some of them have: documents of 100,000 facts do not fit into 160.
     steps = replace(recipe.train, steps=STEPS, row_length=320, rows=recipe.train.rows // 2)
@@ -166,10 +165,6 @@ def measure_train(settings: Settings) -> float:
 
 def measure_edit(settings: Settings) -> float:
     """Edits by the command; seconds as it recorded them, which leave compilation out."""
-    import pyarrow.parquet as pq
-
-    from testbed.commands.edit import edit
-
     edit(replace(EDIT["laptop"], cases=CaseConfig(count=EDITED), **_run_options(settings)))
     (folder,) = (settings.run(settings.size).edits / "hase").iterdir()
     return float(np.median(pq.read_table(folder / "cases.parquet")["seconds"].to_numpy()))
@@ -177,12 +172,6 @@ def measure_edit(settings: Settings) -> float:
 
 def measure_score(settings: Settings) -> float:
     """All questions of some cases, the second time they are asked."""
-    from testbed.engine.questions import Questions
-    from testbed.evaluations.hase import Hase
-    from testbed.run.agents import paper_agent
-    from testbed.run.model import load_model
-    from testbed.run.world import load_world
-
     run = settings.run(settings.size)
     world = load_world(run)
     cases = list(Hase().make_cases(world, paper_agent(world), SCORED, 0.95, 0))
@@ -193,13 +182,6 @@ def measure_score(settings: Settings) -> float:
 
 def measure_report(settings: Settings) -> float:
     """A report with its explorer about so many rows of cases, which have other subjects and objects."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    from testbed.commands.report import report
-    from testbed.engine.records import TABLES, seal_results, table_file
-
     source = settings.run(min(settings.sizes))
     run = Run(source.root, f"rows-{settings.size}")
     shutil.rmtree(run.folder, ignore_errors=True)
@@ -232,10 +214,6 @@ def _copy_people(run: Run, edits: Path, times: int) -> int:
 
     The hashes by which world, corpus and edits know each other follow.
     """
-    from corpus.files import CHECKSUMS, seal_folder
-    from testbed.run.runs import ORIGIN, folder_digest
-    from testbed.run.world import read_world, save_world
-
     graph, model = read_world(run)
     people = len(graph.entities)
     names = tuple(f"{name} {k}".removesuffix(" 0") for k in range(times) for name in graph.entities)

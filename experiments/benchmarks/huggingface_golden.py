@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig
 
 from experiments.command import launch_module
 
@@ -66,9 +68,6 @@ class Settings:
 
 def run_study(options: Settings) -> None:
     """Save each model with weights large enough that attention is far from uniform, and its logits."""
-    import torch
-    from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig
-
     for name, settings in MODELS.items():
         torch.manual_seed(0)
         config = (LlamaConfig if name == "llama" else MistralConfig)(**COMMON, **settings)

@@ -31,9 +31,11 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
+import torch
 
 from corpus.text.tokenizer import BOS
 from experiments.benchmarks.harness import format_range, run_benchmark, summarise_runs, versions_of
+from experiments.benchmarks.twin import build_optimizer, build_step, build_twin
 from experiments.command import launch_module
 from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
 from lm.mesh import make_mesh
@@ -115,10 +117,6 @@ def build_their_step(
     model: ModelConfig, recipe: TrainConfig, vocabulary: int, compiled: bool
 ) -> Callable[[np.ndarray], Any]:
     """Hugging Face's training step as a function of rows alone."""
-    import torch
-
-    from experiments.benchmarks.twin import build_optimizer, build_step, build_twin
-
     torch.set_num_threads(os.cpu_count() or 1)
     twin = build_twin(model, vocabulary)
     step = build_step(twin, build_optimizer(twin, recipe), model, recipe, compiled)

@@ -25,6 +25,9 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+import peft
+import torch
+from transformers import AutoModelForCausalLM
 
 from corpus.files import write_json
 from corpus.text.tokenizer import BOS, PAD, SEP
@@ -128,8 +131,6 @@ def edit_with_peft(
     model: LanguageModel, request: Request, recipe: LoraConfig, start: np.ndarray
 ) -> EditOutcome:
     """The same by peft on the exported model, one after another."""
-    import torch
-
     torch.set_num_threads(1)  # Threads cost such small models more than they bring.
     losses, before, after = [], [], []
     with open_in_transformers(model) as theirs:
@@ -149,8 +150,6 @@ def edit_with_peft(
 @contextmanager
 def open_in_transformers(model: LanguageModel) -> Iterator[Any]:
     """The model as Hugging Face's MistralForCausalLM reads it from disk, its weights frozen."""
-    from transformers import AutoModelForCausalLM
-
     with tempfile.TemporaryDirectory() as folder:
         export_model(model, Path(folder) / "model")
         theirs = AutoModelForCausalLM.from_pretrained(Path(folder) / "model", dtype="float32")
@@ -159,8 +158,6 @@ def open_in_transformers(model: LanguageModel) -> Iterator[Any]:
 
 def unpadded_rows(request: Request) -> list[tuple[Any, Any]]:
     """Tokens and labels of each request as int64[1, T] without padding, as their loss takes them."""
-    import torch
-
     pairs: list[tuple[Any, Any]] = []
     for prompt_row, answer_row in zip(
         np.asarray(request.prompt)[:, 0], np.asarray(request.answer)[:, 0], strict=True
@@ -179,9 +176,6 @@ def add_adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None
     Args:
         start: [L, F, R], the factors a to begin with instead of peft's own, drawn from the same distribution.
     """
-    import peft
-    import torch
-
     # A whole number by its annotation, but any number is taken.
     scale: Any = recipe.alpha
     config = peft.LoraConfig(
@@ -197,8 +191,6 @@ def add_adapter(theirs: Any, recipe: LoraConfig, start: np.ndarray | None = None
 
 def train_adapter(adapted: Any, recipe: LoraConfig, tokens: Any, labels: Any) -> list[float]:
     """All steps on one request, as users write them; the losses before each."""
-    import torch
-
     trainable = [x for x in adapted.parameters() if x.requires_grad]
     optimizer = torch.optim.AdamW(trainable, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     losses = []

@@ -34,8 +34,8 @@ from corpus.config import SENTENCES, DocumentConfig, TokenizerConfig
 from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from experiments.benchmarks.harness import BenchmarkSettings, run_benchmark
-from experiments.benchmarks.scaled import scale_world
 from experiments.command import launch_module
+from experiments.measures.scaled import scale_world
 from testbed.commands.corpus import build_corpus
 from testbed.console import print_table, say
 from testbed.presets import CORPUS, TRAIN

@@ -3,32 +3,15 @@
 Nothing of it is imported where torch and transformers (the extra `bench`) are not installed.
 """
 
-import math
-import shutil
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
 from transformers import MistralConfig, MistralForCausalLM
 
-from corpus.errors import InputError
-from corpus.files import read_json, staged_folder, verify_folder, write_json
-from corpus.seeds import generator
-from corpus.text.store import open_documents
 from corpus.text.tokenizer import BOS, PAD
-from lm.batches import PackedRows
 from lm.config import ModelConfig, TrainConfig
-from lm.huggingface import import_model
-from testbed.console import show_progress
-from testbed.run.accuracy import generative_accuracy
-from testbed.run.runs import Run
-from testbed.run.settings import TrainSettings
-from testbed.run.trainer import FACTS_ON_THE_WAY
-from testbed.run.world import load_world
 
 NO_TARGET = -100
 MOMENTS = "moments.safetensors"
@@ -96,79 +79,3 @@ def packed_inputs(tokens: np.ndarray) -> dict[str, np.ndarray]:
         "attention_mask": (same & (index[:, :, None] >= index[:, None, :]))[:, None],
         "labels": np.where((tokens == PAD) | (tokens == BOS), NO_TARGET, tokens).astype(np.int64),
     }
-
-
-def train_twin(options: TrainSettings) -> Path | None:
-    """Train by the recipe for `options.minutes`, resuming.
-
-    Returns:
-        The folder with model and metrics.json once the last step or `options.until` is reached, else None.
-
-    Raises:
-        InputError: a recipe that is not AdamW with linear decay.
-    """
-    recipe = options.train
-    if recipe.optimizer != "adamw" or recipe.schedule != "linear" or recipe.warmup:
-        raise InputError("the twin knows AdamW with linear decay and no warm-up, such as --preset paper")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    rows = PackedRows(open_documents(run.corpus), recipe.row_length, options.seed, recipe.packing)
-    facts = generator(options.seed, "accuracy").permutation(world.stated_facts)[:FACTS_ON_THE_WAY]
-    twin, folder = build_twin(options.model, world.tokenizer.vocabulary, options.seed), run.folder / "twin"
-    optimizer, lines = build_optimizer(twin, recipe), []
-    newest = max(folder.glob("[0-9]*"), default=None)
-    if newest:
-        lines = _restore_twin(newest, twin, optimizer)
-    steps_done, before = (lines[-1]["step"], lines[-1]["seconds"]) if lines else (0, 0.0)
-    step_once = build_step(twin, optimizer, options.model, recipe, compiled=True)
-    began = mark = time.perf_counter()
-    since, limit = steps_done, 60 * (options.minutes or math.inf)
-    with show_progress("twin", recipe.steps, steps_done) as advance:
-        for step in range(steps_done, recipe.steps):
-            for group in optimizer.param_groups:
-                group["lr"] = recipe.learning_rate * (1 - (1 - recipe.final) * step / recipe.steps)
-            loss = step_once(**packed_inputs(rows.batch(step, recipe.rows)))
-            note, finished = "", step + 1
-            late, over = time.perf_counter() - began > limit, finished == recipe.steps
-            if late or over or finished % recipe.evaluate_every == 0:
-                nats, now = float(loss), time.perf_counter()
-                speed = (finished - since) * recipe.rows * recipe.row_length / (now - mark)
-                line = {
-                    "step": finished,
-                    "loss": nats,
-                    "tokens_per_second": speed,
-                    "seconds": before + now - began,
-                }
-                with staged_folder(folder / f"{finished:08d}") as aside:
-                    twin.save_pretrained(aside)
-                    save_file(_named_moments(twin, optimizer), aside / MOMENTS)
-                    line["accuracy"] = generative_accuracy(import_model(aside), world, facts)
-                    lines.append(line)
-                    write_json(aside / "metrics.json", {"lines": lines})
-                for old in sorted(folder.glob("[0-9]*"))[:-1]:
-                    shutil.rmtree(old)
-                note = f"loss {nats:.3f}  accuracy {line['accuracy']:.1%}  {speed:,.0f} tokens/s"
-                over = over or (options.until is not None and line["accuracy"] >= options.until)
-                since, mark = finished, time.perf_counter()
-            advance(1, note)
-            if over or late:
-                return folder / f"{finished:08d}" if over else None
-    return newest
-
-
-def _named_moments(twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    names = [name for name, _ in twin.named_parameters()]
-    states = zip(names, optimizer.state_dict()["state"].values(), strict=True)
-    return {f"{name}/{key}": value for name, state in states for key, value in state.items()}
-
-
-def _restore_twin(folder: Path, twin: MistralForCausalLM, optimizer: torch.optim.Optimizer) -> list[dict]:
-    verify_folder(folder)
-    twin.load_state_dict(load_file(folder / "model.safetensors"))
-    moments, state = load_file(folder / MOMENTS), optimizer.state_dict()
-    state["state"] = {
-        i: {key: moments[f"{name}/{key}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-        for i, (name, _) in enumerate(twin.named_parameters())
-    }
-    optimizer.load_state_dict(state)
-    return read_json(folder / "metrics.json")["lines"]

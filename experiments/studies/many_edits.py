@@ -16,10 +16,9 @@ facts, whose model `experiments.pretrain --preset paper-laptop` trains.
 from dataclasses import dataclass
 from typing import Literal
 
-from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
+from experiments.measures.scaled import PAPER_FACTS, name_run
 from experiments.measures.sequences import half_life_table, kept_table
-from experiments.studies.pretrain import name_run
 from experiments.studies.revision import AT_NAMES
 from experiments.study import Changes, Study, Values, WorldOptions
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, KEPT, SKILL, STAYS, SUCCESS

@@ -17,33 +17,21 @@ controls. Besides Table 4, in today's terms and in the published ones: what foll
 the new object.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from corpus.config import TokenizerConfig
-from experiments import stages
-from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
-from experiments.record import BY_EDITOR, figures_by_editor, read_report, read_searches
-from experiments.settings import StagedSettings
-from experiments.studies.pretrain import name_run, scale_preset
-from testbed.engine.results import cluster_levels
-from testbed.evaluations.hase import Hase
-from testbed.evaluations.hase.metrics import FOLLOWS
+from experiments.measures.followed import support_table
+from experiments.measures.scaled import PAPER_FACTS, name_run, scale_preset
+from experiments.record import read_searches
+from experiments.study import Changes, Findings, Study, StudyOptions, Values
 from testbed.evaluations.hase.published import published_tables
 from testbed.evaluations.hase.tables import SUBSETS, main_results
-from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.scores.frame import frame_of
-from testbed.scores.statistics import estimate_metric
-from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell, Table
-from testbed.settings import CaseConfig
+from testbed.scores.tables import Table
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
 """Relations of Wikidata and what depends on each: the paper's Table 2, but for two that few subjects have."""
@@ -53,7 +41,6 @@ EDITORS = (
     "lora-down", "lora-all", "embeddings", "full", "rome", "memit", "in-context", "self-bayes", "count-based",
     "none", "oracle",
 )  # fmt: skip
-Sampler = Literal["published", "stratified"]
 PRESETS = {
     "slice": ("small", "laptop", "laptop"),
     "laptop": ("paper-laptop", "paper-laptop", "paper-laptop"),
@@ -63,12 +50,10 @@ PRESETS = {
 """Of corpus, training and edits at each scale."""
 PRETRAINED = ("paper-cpu", "paper")
 """Scales at which experiments.pretrain trains the same model."""
-SUPPORTS = (0, 1, 2, 5, 20, 100, 1000)
-"""The least support of each bin."""
 
 
 @dataclass(frozen=True)
-class Settings(StagedSettings):
+class Options(StudyOptions):
     """Where the facts are, and how much is measured."""
 
     path: str = ""
@@ -84,12 +69,8 @@ class Settings(StagedSettings):
     """Of the training, at the same scales, as experiments.pretrain takes them; else the preset's."""
     until: float | None = None
     """Stop the training at this accuracy of facts; without it, at the last step."""
-    samplers: tuple[Sampler, ...] = ("published", "stratified")
+    samplers: tuple[Literal["published", "stratified"], ...] = ("published", "stratified")
     """How requests are drawn."""
-    editors: tuple[str, ...] = EDITORS
-    """Which editors."""
-    edits: int = 400
-    """Edits by each editor and sampler."""
     tuned: str = ""
     """The run on which testbed.tune chose all these editors' hyper-parameters; without one, the preset's."""
     seed: int = 0
@@ -105,77 +86,63 @@ class Settings(StagedSettings):
             raise ValueError("pairs are of a path to a folder in Wikidata5m's layout")
 
     @property
-    def run(self) -> Run:
-        """Where it goes: at the paper's scales, to the model that experiments.pretrain trained."""
+    def cells(self) -> list[Values]:
+        """By sampler; at the paper's scales, of the model that experiments.pretrain trains."""
+        model = f"table4-{self.scale}" + f"-{self.pairs}" * (self.pairs != "frequent")
         if self.scale in PRETRAINED and not self.path:
-            return Run(self.runs, name_run(PRESETS[self.scale][1], self.fact_count))
-        return Run(self.runs, f"table4-{self.scale}" + f"-{self.pairs}" * (self.pairs != "frequent"))
+            model = name_run(PRESETS[self.scale][1], self.fact_count)
+        return [{"model": model, "sampler": sampler, "seed": self.seed} for sampler in self.samplers]
 
 
-def run_study(options: Settings) -> None:
-    """Corpus, training, edits by both samplers, report and record."""
-    stages.run_in_stages(options, study_stages, record_study)
+def corpus_of(cell: Values) -> Changes:
+    """Facts of a folder, or of the built-in world."""
+    changes: Changes = {"tokenizer": TokenizerConfig()} if cell["scale"] == "slice" else {}
+    if cell["scale"] in PRETRAINED:
+        recipe = PRESETS[cell["scale"]][1]
+        changes["world"] = scale_preset(recipe, cell["fact_count"], cell["steps"])[0].world
+    if cell["path"]:
+        changes |= {"world.source": "wikidata", "world.path": cell["path"]}
+        pairs = CHOICES[cell["pairs"]]
+        changes |= {"world.pairs": pairs} if pairs else {"world.pairs": (), "world.dependences": "published"}
+    return changes
 
 
-def record_study(options: Settings) -> Path:
-    """Table 4 in today's terms and in the published ones, what follows by support, and all figures."""
-    editors = stages.score_runs([options.run], "hase")
-    tables = [
-        main_results(frame_of(editors)),
-        published_tables(editors)[0],
-        support_table(editors),
-    ]
-    pages = {"table4.md": stages.show_tables(tables)}
-    return options.record(
-        options.run,
-        read_report(options.run) | pages,
-        BY_EDITOR,
-        tuned=read_searches(Run(options.runs, options.tuned)) if options.tuned else None,
-        found=figures_by_editor(editors, SUBSETS),
-        title="table4" if options.scale == "slice" else f"table4-{options.scale}",
-    )
+def training_of(cell: Values) -> Changes:
+    """The preset's, or a smaller one."""
+    changes: Changes = {"until": cell["until"]}
+    if cell["scale"] == "slice":
+        changes |= {"train.steps": 1400, "train.row-length": 192}
+    if cell["scale"] in PRETRAINED:
+        recipe = PRESETS[cell["scale"]][1]
+        changes["train"] = scale_preset(recipe, cell["fact_count"], cell["steps"])[1].train
+    return changes
 
 
-def support_table(editors: Sequence[ScoredEditor]) -> Table:
-    """What follows of what should, by how many subjects have the new object for their truth."""
-    bins = [*zip(SUPPORTS, [*SUPPORTS[1:], np.inf], strict=True)]
-    rows: list[list[Cell]] = []
-    for editor in editors:
-        results = editor.edits.results
-        support, metric = results.cases["support_new"], editor.values[editor.name][FOLLOWS]
-        among = [(support >= low) & (support < high) for low, high in bins]
-        among.append(np.ones(len(support), bool))
-        rows.append([editor.name, *(estimate_metric(metric, cluster_levels(results), one) for one in among)])
-    ends = [f"{low:,}" if high == low + 1 else f"{low:,} to {high - 1:,}" for low, high in pairwise(SUPPORTS)]
-    header = ["editor", *ends, f"{SUPPORTS[-1]:,} and more", "all"]
-    return Table("support", f"{FOLLOWS}, by support of the new object", header, rows)
+def make_tables(findings: Findings) -> Iterator[Table]:
+    """Of each sampler Table 4 in today's terms and in the published ones, and what follows by support."""
+    for sampler in findings.options.samplers:
+        editors = findings.editors(sampler=sampler)
+        for table in (main_results(frame_of(editors)), published_tables(editors)[0], support_table(editors)):
+            yield table._replace(key=f"{table.key}-{sampler}", title=f"{table.title}: {sampler} sampler")
 
 
-def study_stages(options: Settings, clock: stages.Clock) -> Iterator[stages.Stage]:
-    """Everything in its order; the training stops when the time is over."""
-    where = stages.settings_of_run(options.run, options.seed)
-    written, trained, edited = PRESETS[options.scale]
-    corpus, recipe, base = CORPUS[written], TRAIN[trained], EDIT[edited]
-    if options.scale in PRETRAINED:
-        corpus, recipe = scale_preset(trained, options.fact_count, options.steps or 0)
-    if options.path:
-        pairs = CHOICES[options.pairs]
-        world = replace(corpus.world, source="wikidata", path=options.path, pairs=pairs)
-        world = world if pairs else replace(world, dependences="published")
-        corpus = replace(corpus, world=world)
-    if options.scale == "slice":
-        corpus = replace(corpus, tokenizer=TokenizerConfig())
-        recipe = replace(recipe, train=replace(recipe.train, steps=1400, row_length=192))
-    recipe = replace(recipe, **where, until=options.until)
-    yield from stages.model_stages(replace(corpus, **where), recipe, clock)
-    settings = replace(base, cases=CaseConfig(count=options.edits), tuned=options.tuned, **where)
-    for sampler in options.samplers:
-        of_sampler = replace(settings, evaluations={"hase": Hase(sampler=sampler)})
-        yield from stages.edit_stages(
-            (replace(of_sampler, editors=(e,)) for e in options.editors), f", {sampler}"
-        )
-    yield stages.report_stage([options.run], against=options.editors[0])
-
+STUDY = Study(
+    options=Options(editors=EDITORS, edits=400),
+    run="{model}",
+    pool=("model", "seed"),
+    preset=lambda cell: PRESETS[cell["scale"]],
+    corpus=corpus_of,
+    train=training_of,
+    edit=lambda cell: {"tuned": cell["tuned"], "hase.sampler": cell["sampler"]},
+    subsets=SUBSETS,
+    tables=make_tables,
+    figures=lambda findings: (
+        {"tuned": read_searches(Run(findings.options.runs, findings.options.tuned))}
+        if findings.options.tuned
+        else {}
+    ),
+    title=lambda options: "table4" if options.scale == "slice" else f"table4-{options.scale}",
+)
 
 if __name__ == "__main__":
     launch_module()

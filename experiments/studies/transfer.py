@@ -22,10 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from experiments.benchmarks.scaled import PAPER_FACTS
 from experiments.command import launch_module
 from experiments.measures.agreement import CASES, lead_of, rank_agreement
-from experiments.studies.pretrain import name_run, scale_preset
+from experiments.measures.scaled import PAPER_FACTS, name_run, scale_preset
 from experiments.studies.stability import EDITORS as STABLE
 from experiments.study import Changes, Findings, Study, StudyOptions, Values
 from lm.config import ModelConfig
