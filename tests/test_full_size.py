@@ -1,4 +1,4 @@
-"""The paper's size as one command: what it does in which order, what it keeps of what was read, its tables."""
+"""The paper's size as one command: its stages in their order, what it keeps of what was read, tables."""
 
 from dataclasses import replace
 from types import SimpleNamespace
