@@ -119,7 +119,7 @@ def gap_of_groups(editor: EditorChanges, among: np.ndarray) -> Estimate:
     weights = draw_case_weights({"case": numbers}, RESAMPLES, generator(0, "attribution"))
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.einsum("bk,kgl->bgl", weights, sums) / np.einsum("bk,kgl->bgl", weights, counts)
-    of_groups = np.nanmean(means, axis=2)
+        of_groups = np.nansum(means, axis=2) / np.isfinite(means).sum(axis=2)
     return estimate_from_draws(np.nanmin(of_groups, axis=1) - np.nanmax(of_groups, axis=1), len(numbers))
 
 
