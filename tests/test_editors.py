@@ -45,7 +45,7 @@ TOY = {
     "grace": {"rate": 0.3},
     "sparse": {"learning_rate": 0.1},
     "self-bayes": {
-        "beliefs": BeliefConfig(samples=512, top=16), "fit": FIT, "peers": 3, "others": 9, "at_once": 5,
+        "beliefs": BeliefConfig(samples=512, top=16), "fit": FIT, "others": 9, "at_once": 5,
         "anchor": 4.0, "logic": False,  # Of sentences about truth this model was taught nothing.
     },
     "count-based": {

@@ -7,7 +7,7 @@ from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.text.tokenizer import BOS, PAD, SEP, Word
 from lm.editors.self_bayes.revision import Targets
-from testbed.engine.controls import FormsConfig
+from testbed.engine.controls import FormsConfig, forms
 from testbed.engine.controls.forms import ModelBelief, Reasoner, keyed_forms, label_targets
 from testbed.engine.evidence import evidence_of
 from testbed.evaluations.requests import Requests
@@ -75,13 +75,14 @@ def test_of_a_fact_that_was_read_it_makes_what_the_agent_makes(place, beliefs, f
     assert seen > 5
 
 
-def test_what_was_never_read_is_what_its_cause_implies(place, beliefs):
+def test_what_was_never_read_is_what_its_cause_implies(place, beliefs, monkeypatch):
     """Near the agent, which knows how facts are drawn; the model's own word about it counts for nothing."""
     world, agent = place
     graph = world.graph
     unread = [f for f in beliefs if beliefs[f].mention == 0 and graph.upstream_fact[f] >= 0]
     nonsense = beliefs | {f: ModelBelief(np.eye(len(beliefs[f].p))[0] + 1e-12, 0.0) for f in unread}
-    reasoner, far = Reasoner(world, nonsense, FormsConfig(prior=0.5, root_prior=0.5)), []
+    monkeypatch.setattr(forms, "ROOT_PRIOR", 0.5)
+    reasoner, far = Reasoner(world, nonsense, FormsConfig(prior=0.5)), []
     for f in unread[:20]:
         s, r = int(graph.subject[f]), int(graph.relation[f])
         cause = int(graph.upstream_fact[f])
@@ -90,9 +91,10 @@ def test_what_was_never_read_is_what_its_cause_implies(place, beliefs):
     assert np.mean(far) < 0.15
 
 
-def test_what_is_taken_back_as_a_whole_leaves_what_others_imply(place, beliefs):
+def test_what_is_taken_back_as_a_whole_leaves_what_others_imply(place, beliefs, monkeypatch):
     world, agent = place
-    reasoner, graph, far = Reasoner(world, beliefs, FormsConfig(prior=0.5, root_prior=0.5)), world.graph, []
+    monkeypatch.setattr(forms, "ROOT_PRIOR", 0.5)
+    reasoner, graph, far = Reasoner(world, beliefs, FormsConfig(prior=0.5)), world.graph, []
     for f, s, r, o, _ in facts_in_doubt(place, 60):
         others = tuple(x for x in graph.candidates_of(r).tolist() if x != o)
         request = EditRequest(s, r, o, form="retraction", others=others)

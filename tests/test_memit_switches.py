@@ -11,7 +11,7 @@ from lm.attention import left_padded_layout
 from lm.delta import add_to_carry, empty_carry, has_dial, scale_delta
 from lm.editors.associations import find_shift, repeat_in_contexts
 from lm.editors.interface import CorpusSample
-from lm.editors.memit import MemitConfig
+from lm.editors.memit import MemitConfig, method
 from lm.editors.memit.method import Memit, null_space
 from tests.test_associations import (
     CONTEXTS,
@@ -24,9 +24,9 @@ from tests.test_associations import (
 from tests.toys import at, doubled, random_model, requests_of, some_text, spelt_world
 
 TWO = MemitConfig(
-    depth=1 / 3, spread=0.5, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK, ridge=0.3, warm_up=5,
-    null_below=0.5, push=0.7,
+    depth=1 / 3, spread=0.5, contexts=CONTEXTS, steps=3, rate=0.3, shrink=SHRINK, ridge=0.3,
 )  # fmt: skip
+NULL_BELOW, WARM_UP = 0.5, 5
 LAYERS, EDITS, PRACTICE = (0, 1), 3, 6
 SWITCHES = ("accumulate", "null_space", "normalise", "anchor")
 COMBINATIONS = [dict(zip(SWITCHES, on, strict=True)) for on in product((False, True), repeat=4)]
@@ -37,6 +37,13 @@ SHOWN = [
     if sum(one.values()) in (1, 4) or tuple(one.values()) in PAIRS
 ]
 """Each alone, AlphaEdit as published, two that pair, and all."""
+
+
+@pytest.fixture(autouse=True)
+def small_sizes(monkeypatch):
+    """Few directions are projected away, and few practice edits known, in a model as small as this."""
+    monkeypatch.setattr(method, "NULL_BELOW", NULL_BELOW)
+    monkeypatch.setattr(method, "WARM_UP", WARM_UP)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +72,7 @@ def projection_of(config, moment):
     diagonal = np.trace(moment) / ((1 + config.shrink) * len(moment))
     raw = moment - config.shrink * diagonal * np.eye(len(moment))
     values, vectors = np.linalg.eigh(raw)
-    unused = vectors[:, values < config.null_below * values.mean()]
+    unused = vectors[:, values < NULL_BELOW * values.mean()]
     assert 0 < unused.shape[1] < len(moment), "the example projects something away"
     return unused @ unused.T
 
@@ -73,7 +80,7 @@ def projection_of(config, moment):
 def practice_features(config, model, sample, memory):
     """Keys with rests behind them, [PRACTICE, F + D] for each layer."""
     features = [[] for _ in LAYERS]
-    for n in range(config.warm_up):
+    for n in range(WARM_UP):
         request = at(sample.practice, n)
         shift = shift_of(config, model, memory, request)[0]
         for i, layer in enumerate(LAYERS):
@@ -108,7 +115,7 @@ def transcribe(config, model, sample, memory, requests):
                 standard = (features[i] - features[i].mean(0)) / (features[i].std(0, ddof=1) + 1e-6)
                 k, r = standard[-len(keys) :, : FOUR.mlp], standard[-len(keys) :, FOUR.mlp :]
                 size = np.sqrt(np.mean(first[i][:, FOUR.mlp :].std(0, ddof=1) ** 2))
-                rest = config.push * size * (k**2).sum(1, keepdims=True) / FOUR.mlp * r
+                rest = size * (k**2).sum(1, keepdims=True) / FOUR.mlp * r
             moment, weight = second_moment(model, sample, layer), config.ridge * FOUR.mlp
             gathered = keys.T @ keys + config.accumulate * earlier_keys[i].T @ earlier_keys[i]
             if config.null_space:

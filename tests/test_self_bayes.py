@@ -19,7 +19,7 @@ from tests.toys import at, probability
 
 FIT = FitConfig(steps=60, tolerance=0.1)
 FEW = BeliefConfig(samples=1024, top=16)
-SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, partners=8, others=16, at_once=4))
+SELF = SelfBayes(SelfBayesConfig(beliefs=FEW, fit=FIT, others=16, at_once=4))
 
 
 ABOUT, CONSEQUENCES, HELD = jax.jit(locate_request), jax.jit(infer_consequences), jax.jit(request_belief)

@@ -315,7 +315,7 @@ def test_the_oracle_is_told_what_the_agent_believes(ready):
     _, world, _, cases = ready
     method = method_named("oracle", EditSettings(), world)
     for case in cases:
-        told, named = method.tell_facts(case), method.editor.config.named
+        told, named = method.tell_facts(case), method.editor.named
         assert told[0].fact == case.requested_fact
         groups = [told[i : i + named] for i in range(0, len(told), named)]
         pairs = [group[0].fact[:2] for group in groups]

@@ -23,24 +23,14 @@ class MemitConfig(RomeConfig):
     """Keep the outputs at the keys of earlier edits of the sequence."""
     null_space: bool = False
     """Change only directions that the corpus hardly uses; a plain ridge then stands for the corpus."""
-    null_below: float = 0.1
-    """Directions count as hardly used below this share of the mean eigenvalue of the corpus' second moment.
-    By default that is half of all directions in a model of two layers; .01 leaves four of 256."""
     normalise: bool = False
     """Standardise what a layer adds by all facts edited so far, and let it grow with the standardised key."""
-    push: float = 1.0
-    """Size of standardised additions, in units of those of practice edits."""
-    warm_up: int = 32
-    """Number of practice edits from which the statistics of `normalise` begin."""
     anchor: bool = False
     """Give the target state the length of the unedited model's state."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(
-            {"spread": self.spread, "ridge": self.ridge, "null_below": self.null_below, "push": self.push},
-            {"warm_up": self.warm_up - 1},
-        )
+        require_positive({"spread": self.spread, "ridge": self.ridge})
 
 
 EDITORS = (

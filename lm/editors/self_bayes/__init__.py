@@ -71,8 +71,6 @@ class FitConfig:
     decay: float = 0.0
     """Weight of the squared norm of the stored vector or adapter, which bounds the sum of many edits of one
     subject."""
-    clip: float = 1.0
-    """Largest global norm of an edit's gradient."""
     steps: int = 40
     """Most gradient steps."""
     tolerance: float = 0.05
@@ -80,8 +78,7 @@ class FitConfig:
 
     def __post_init__(self) -> None:
         require_positive(
-            {"learning_rate": self.learning_rate, "clip": self.clip, "alpha": self.alpha,
-             "tolerance": self.tolerance},
+            {"learning_rate": self.learning_rate, "alpha": self.alpha, "tolerance": self.tolerance},
             {"rank": self.rank, "steps": self.steps, "matrices": len(self.matrices),
              "layers": len(self.layers)},
         )  # fmt: skip
@@ -107,25 +104,16 @@ class SelfBayesConfig:
     sharpness: float = 2.0
     """Power of the odds that a fact changes: 1 leaves them; more makes likely changes likelier and doubtful
     ones less so. Chosen on development worlds, where beliefs are too cautious by this much."""
-    joined: float = 16.0
-    """Weight of sentences that join the request with another statement by and or or."""
-    partners: int = 64
-    """Other statements to join the request with."""
     anchor: float = 64.0
     """Total weight of the answers that should stay; each answer that should change has weight 1. 0:
     none."""
-    peers: int = 8
-    """Subjects with the old object, and as many with the new one, whose beliefs should stay."""
     others: int = 96
     """Random further beliefs that should stay."""
     at_once: int = 16
     """Answers that should stay, and joined sentences, drawn for every step."""
 
     def __post_init__(self) -> None:
-        require_positive(
-            {"joined": self.joined, "sharpness": self.sharpness},
-            {"partners": self.partners, "peers": self.peers, "others": self.others, "at_once": self.at_once},
-        )
+        require_positive({"sharpness": self.sharpness}, {"others": self.others, "at_once": self.at_once})
         require_not_negative({"anchor": self.anchor})
 
 

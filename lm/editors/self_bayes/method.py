@@ -42,6 +42,11 @@ from lm.editors.self_bayes.revision import (
 from lm.language_model import LanguageModel
 from lm.scoring import next_token_probabilities
 
+PARTNERS, JOINED = 64, 16.0
+"""Other statements that the request is joined with by and or or, and the weight of these sentences."""
+PEERS = 8
+"""Subjects with the old object, and as many with the new one, whose beliefs should stay."""
+
 
 @dataclass(frozen=True)
 class SelfBayes(FittedEditor):
@@ -116,7 +121,7 @@ class SelfBayes(FittedEditor):
         others = ~context.is_subject
         parts, weights = [], []
         for pick, holders in ((new_key, context.holders_new), (old_key, context.holders_old)):
-            which, real = sample_places(pick, holders * others, min(config.peers, subjects))
+            which, real = sample_places(pick, holders * others, min(PEERS, subjects))
             for relation in (context.relation, consequences.relation[0]):
                 parts.append(subject_prompts(mind, relation, which))
                 weights.append(real)
@@ -148,7 +153,7 @@ class SelfBayes(FittedEditor):
         which, real = sample_places(
             pick,
             (mind.reading_probability * ~context.is_subject).ravel(),
-            min(config.partners, mind.reading_probability.size),
+            min(PARTNERS, mind.reading_probability.size),
         )
         relation, subject = which // subjects, which % subjects
         wrong = jax.random.randint(which_object, which.shape, 0, len(mind.objects))
@@ -195,7 +200,7 @@ class SelfBayes(FittedEditor):
                 consequence,
             ),
         )
-        share = config.joined * real / len(which)
+        share = JOINED * real / len(which)
         joined_sentences = (
             (ask_truth(request_sentence, word[Word.AND], partner_sentence), a * b, share),
             (ask_truth(partner_sentence, word[Word.AND], request_sentence), a * b, share),

@@ -21,6 +21,8 @@ from lm.editors.self_bayes import FitConfig
 from lm.editors.self_bayes.storage import Subjects, open_storage, subjects_of
 from lm.language_model import Context, LanguageModel
 
+CLIP = 1.0
+"""Largest global norm of an edit's gradient."""
 LAST_RATE = 0.1
 """Share of the learning rate that is left after a cosine."""
 _TINY = 1e-9
@@ -229,7 +231,7 @@ def fit_goals(
 
     rate = config.learning_rate
     schedule = optax.cosine_decay_schedule(rate, config.steps, LAST_RATE) if config.cosine else rate
-    rule = optax.chain(optax.clip_by_global_norm(config.clip), optax.adam(schedule))
+    rule = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(schedule))
 
     def is_unfinished(carry: tuple) -> jax.Array:
         step, farthest = carry[0], carry[1]

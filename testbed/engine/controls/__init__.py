@@ -13,11 +13,6 @@ class OracleConfig:
     """Adapters fitted to the agent's beliefs, with all the capacity that an editor here has."""
 
     fit: FitConfig = field(default_factory=FitConfig)
-    named: int = 12
-    """Objects of each belief that are named; the rest of it is what the model says now."""
-
-    def __post_init__(self) -> None:
-        require_positive({}, {"named": self.named})
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,6 @@ class OracleWorldConfig(OracleConfig):
     """Facts that a world may have."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         require_positive({}, {"at_once": self.at_once, "most": self.most})
 
 
@@ -42,8 +36,6 @@ class FormsConfig:
     fit: FitConfig = field(
         default_factory=lambda: replace(AT_THE_NAME, layers=(0, 1), steps=240, tolerance=0.005)
     )
-    named: int = 24
-    """Objects of each belief that are named; the rest of it is what the model says now."""
     labelled: int = 2
     """Objects of the request's fact, the likeliest before or after, whose statements are labelled true as far
     as they are believed; 0: labels stay as they are."""
@@ -51,26 +43,15 @@ class FormsConfig:
     """Power of the model's beliefs before they are reasoned with; above 1 they become surer."""
     prior: float = 0.15
     """Subjects that are taken to have an object, of those with one cause, besides those that the model knows
-    of. This, the next and the sharpness were chosen on two development worlds."""
-    root_prior: float = 0.3
-    """The same of all subjects, for facts without a cause."""
-    seldom: float = 0.03
-    """A fact is taken for read if the model speaks of its relation at more than this share of the rate of the
-    subject's most frequent one."""
-    memory: float = 1.0
-    """Power of what was heard of other objects, which a retraction leaves."""
+    of. This and the sharpness were chosen on two development worlds."""
     at_face_value: bool = False
     """Believe what is said as far as it is said, whatever was believed before; nothing follows."""
     trust: float = 0.9
     """Share of the way from the model's belief to what is said, at face value; chosen likewise."""
 
     def __post_init__(self) -> None:
-        require_positive(
-            {"sharpness": self.sharpness, "prior": self.prior, "root_prior": self.root_prior,
-             "trust": self.trust, "seldom": self.seldom},
-            {"named": self.named},
-        )  # fmt: skip
-        require_not_negative({"memory": self.memory, "labelled": self.labelled})
+        require_positive({"sharpness": self.sharpness, "prior": self.prior, "trust": self.trust})
+        require_not_negative({"labelled": self.labelled})
 
 
 @dataclass(frozen=True)

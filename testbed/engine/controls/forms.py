@@ -19,7 +19,7 @@ are right.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,6 +53,11 @@ if TYPE_CHECKING:
 
 ROUNDS = 30
 """In which a joint belief comes to have its margins."""
+SELDOM = 0.03
+"""A fact is taken for read if the model speaks of its relation at more than this share of the rate of the
+subject's most frequent one."""
+ROOT_PRIOR = 0.3
+"""As the setting `prior`, of all subjects, for facts without a cause; chosen with it."""
 AT_ONCE = 64
 """Prompts that are read together."""
 TINY = 1e-9
@@ -63,12 +68,13 @@ class FormsEditor(Oracle):
     """Stores beliefs at the subject's name, each told as `named` facts with their probabilities."""
 
     config: FormsConfig  # type: ignore[assignment]
+    named: ClassVar[int] = 24
 
     def edit(
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """A vector with which the model says what it was told, and labels statements of the fact likewise."""
-        told = [beliefs_of(request, self.config.named)]
+        told = [beliefs_of(request, self.named)]
         if self.config.labelled:
             told.append(label_targets(told[0], state, self.config.labelled))
         tasks = [Task(make_goal(model, targets)) for targets in told]
@@ -112,10 +118,10 @@ def keyed_forms(config: FormsConfig, settings: "EditSettings", world: World) -> 
         for fact, p in reasoner().beliefs_after(case.request, case.credence).items():
             s, r = int(graph.subject[fact]), int(graph.relation[fact])
             before = reasoner().model_belief[fact]
-            best = np.argsort(-np.maximum(p, before), kind="stable")[: config.named]
+            best = np.argsort(-np.maximum(p, before), kind="stable")[: FormsEditor.named]
             objects = graph.candidates_of(r)[best]
             beliefs += [Belief((s, r, int(o)), float(q)) for o, q in zip(objects, p[best], strict=True)]
-            beliefs += [Belief(beliefs[-1].fact, 0.0)] * (config.named - len(best))
+            beliefs += [Belief(beliefs[-1].fact, 0.0)] * (FormsEditor.named - len(best))
         return beliefs
 
     return Method(FormsEditor(config), implied_beliefs, reads_forms=True)
@@ -200,7 +206,7 @@ class Reasoner:
     def __init__(self, world: World, beliefs: Mapping[int, ModelBelief], config: FormsConfig) -> None:
         self.graph, self.config = world.graph, config
         self.model_belief = {fact: one.p for fact, one in beliefs.items()}
-        self.is_read = {fact: one.mention > config.seldom for fact, one in beliefs.items()}
+        self.is_read = {fact: one.mention > SELDOM for fact, one in beliefs.items()}
         nothing = np.zeros(len(world.sentences.kind), bool)
         assert world.exact is not None, "keyed_forms has seen to that"
         unread = world.sentences.take(nothing)
@@ -264,7 +270,7 @@ class Reasoner:
     def _count_objects(self, fact: int) -> np.ndarray:
         """float64[K]: how many other subjects are taken to have each object, in the relation of a fact."""
         is_root = self.graph.upstream_fact[fact] < 0
-        prior = float(self.config.root_prior if is_root else self.config.prior)
+        prior = float(ROOT_PRIOR if is_root else self.config.prior)
         return np.full(len(self.model_belief[fact]), prior) + sum(
             self.model_belief[f] for f in self._facts_like(fact)
         )
@@ -286,7 +292,6 @@ class Reasoner:
 
     def _forget(self, request: EditRequest, likelihood: np.ndarray, implied: np.ndarray) -> np.ndarray:
         """A belief without what was heard of an object; nothing is left of what was heard of whole facts."""
-        likelihood = likelihood**self.config.memory
         place = np.searchsorted(self.graph.candidates_of(request.relation), request.object)
         likelihood[place] = np.median(np.delete(likelihood, place))
         if request.others:

@@ -15,7 +15,7 @@ what such a fit does not hold.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -49,6 +49,8 @@ class Oracle(FittedEditor):
     """Adapters fitted to beliefs, each told as `named` facts of one prompt with their probabilities."""
 
     config: OracleConfig
+    named: ClassVar[int] = 12
+    """Objects of each belief that are named; the rest of it is what the model says now."""
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> State:
         """The words of the grammar, which names may follow."""
@@ -58,7 +60,7 @@ class Oracle(FittedEditor):
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
-        targets = beliefs_of(request, self.config.named)
+        targets = beliefs_of(request, self.named)
         return self.fit_beliefs(model, state, request, [Task(make_goal(model, targets))], key)
 
     def fit_beliefs(
@@ -86,7 +88,7 @@ class OracleOfWorld(Oracle):
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """An adapter with which the model believes what it was told."""
-        config, targets = self.config, beliefs_of(request, self.config.named)
+        config, targets = self.config, beliefs_of(request, self.named)
         first, others = (
             Targets(*(x[part] for x in targets)) for part in (slice(self.first), slice(self.first, None))
         )
@@ -121,7 +123,7 @@ def oracle(config: OracleConfig, settings: "EditSettings", world: "World") -> Me
             f"oracle is scored on the half of the questions that it is not told of, which the evaluation "
             f"{settings.evaluation} cannot; use --evaluation hase, or say can_be_halved in your own"
         )
-    implied_beliefs = make_beliefs(settings, world, config.named)
+    implied_beliefs = make_beliefs(settings, world, Oracle.named)
 
     def half_of_beliefs(case: "Case") -> list[Belief]:
         return implied_beliefs(case.request, half_of_questions(case, settings.seed))
@@ -141,7 +143,7 @@ def oracle_world(config: OracleWorldConfig, settings: "EditSettings", world: "Wo
             f"oracle-world fits every fact, and this world has {len(graph)}; use oracle, or a higher "
             "--oracle-world.most"
         )
-    implied_beliefs = make_beliefs(settings, world, config.named)
+    implied_beliefs = make_beliefs(settings, world, Oracle.named)
     pairs = list(zip(graph.subject.tolist(), graph.relation.tolist(), strict=True))
 
     def all_beliefs(case: "Case") -> list[Belief]:
