@@ -2,13 +2,15 @@
 
     python -m experiments.same_edits runs/old runs/new
 
-Editors are compared that both runs have under the same settings: requests, gold (what the agent and the
-corpus say) and answers must be equal, and probabilities, losses and metrics of the report equal within
-`--tolerance`. Times are not compared. Prints a line for each kind of value and names the columns and metrics
-that differ, the largest difference first. Fails where anything differs or nothing could be compared.
+Editors are compared that both runs have under the same settings; one that came or went in between does not
+count. Requests, gold (what the agent and the corpus say) and answers must be equal, and probabilities, losses
+and metrics of the report equal within `--tolerance`. Times are not compared. Prints a line for each kind of
+value and names the columns and metrics that differ, the largest difference first. Fails where anything
+differs or nothing could be compared.
 """
 
 import csv
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from corpus.errors import InputError
 from corpus.files import read_json
 from experiments.command import launch_module
 from testbed.console import print_table
+from testbed.run.runs import fit_settings
 
 KINDS = ("requests", "gold", "answers", "probabilities", "metrics")
 TABLES = ("cases", "choices", "claims", "passages")
@@ -67,15 +70,14 @@ def compare_runs(old: Path, new: Path, tolerance: float) -> list[Difference]:
     Raises:
         InputError: no editor has results in both, or one is there in several versions.
     """
-    folders = _folders_of(old), _folders_of(new)
-    shared = sorted(folders[0].keys() & folders[1].keys())
-    if not shared:
+    pairs = _pair_folders(old, new)
+    if not pairs:
         raise InputError(f"{old} and {new} share no editor with the same settings; edit both, then compare")
     differences: list[Difference] = []
-    for editor in shared:
+    for before, after in pairs.items():
         for table in TABLES:
-            first, second = (pq.read_table(side[editor] / f"{table}.parquet") for side in folders)
-            differences += compare_tables(f"{'/'.join(editor[:2])} {table}", first, second, tolerance)
+            first, second = (pq.read_table(folder / f"{table}.parquet") for folder in (before, after))
+            differences += compare_tables(f"{'/'.join(_editor_of(before))} {table}", first, second, tolerance)
     return differences + list(_compare_reports(old, new, tolerance))
 
 
@@ -96,17 +98,30 @@ def kind_of(column: str) -> str:
     return "requests"
 
 
-def _folders_of(run: Path) -> dict[tuple[str, str, str], Path]:
-    """(evaluation, editor, settings) -> folder of results."""
-    folders: dict[tuple[str, str, str], Path] = {}
-    for path in sorted(run.glob("edits/*/*/cases.parquet")):
-        folder = path.parent
-        settings = repr(read_json(folder / "config.json").get("settings"))
-        key = folder.parent.name, folder.name.rpartition("-")[0], settings
-        if key in folders:
-            raise InputError(f"{folder} and {folders[key]} have the same settings; move one of them away")
-        folders[key] = folder
-    return folders
+def _pair_folders(old: Path, new: Path) -> dict[Path, Path]:
+    """The folder of results in one run -> that of the same edits in the other."""
+    before, after = (
+        {
+            path.parent: read_json(path.parent / "config.json")
+            for path in sorted(run.glob("edits/*/*/cases.parquet"))
+        }
+        for run in (old, new)
+    )
+    pairs: dict[Path, Path] = {}
+    for first, second in itertools.product(before, after):
+        then, now = before[first]["settings"], after[second]["settings"]
+        if _editor_of(first) == _editor_of(second) and fit_settings(then, now) == now:
+            if first in pairs or second in pairs.values():
+                raise InputError(
+                    f"{first} and {second} are not the only ones with their settings; move one away"
+                )
+            pairs[first] = second
+    return pairs
+
+
+def _editor_of(folder: Path) -> tuple[str, str]:
+    """Evaluation and editor of some results."""
+    return folder.parent.name, folder.name.rpartition("-")[0]
 
 
 def _values_of(table: pa.Table, column: str) -> list:

@@ -70,10 +70,10 @@ def test_what_only_one_has_differs(table):
     assert columns_that_differ(table, longer).keys() == COLUMNS.keys()
 
 
-def write_run(run, value, settings=1):
+def write_run(run, value, **settings):
     folder = run / "edits" / "hase" / f"rome-{run.name}"
     folder.mkdir(parents=True)
-    write_json(folder / "config.json", {"settings": settings, "code": run.name})
+    write_json(folder / "config.json", {"settings": {"seed": 1} | settings, "code": run.name})
     for table in ("cases", "choices", "claims", "passages"):
         pq.write_table(pa.table({"case": [0], "lm_after": [[0.5]]}), folder / f"{table}.parquet")
     (run / "report").mkdir()
@@ -88,8 +88,12 @@ def test_runs_are_compared_with_their_reports(tmp_path):
     assert not any(d.differ for d in compare_runs(old, same, 1e-12))
     (metric,) = [d for d in compare_runs(old, other, 1e-12) if d.differ]
     assert (metric.kind, metric.largest) == ("metrics", 0.25)
+    # An option that came or went in between makes no other edits.
+    for run in (write_run(tmp_path / "e", 0.5, push=1.0), write_run(tmp_path / "f", 0.5, cases={"count": 3})):
+        assert [d.kind for d in compare_runs(run, old, 1e-12) if d.differ] == ["metrics"]
+        assert [d.kind for d in compare_runs(old, run, 1e-12) if d.differ] == ["metrics"]
     with pytest.raises(InputError, match="share no editor"):
-        compare_runs(old, write_run(tmp_path / "d", 0.25, settings=2), 1e-12)
+        compare_runs(old, write_run(tmp_path / "d", 0.25, seed=2), 1e-12)
     (other / "report" / "summary.csv").unlink()
     with pytest.raises(InputError, match=r"summary\.csv is missing"):
         compare_runs(old, other, 1e-12)

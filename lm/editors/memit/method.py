@@ -38,8 +38,8 @@ from lm.editors.memit import MemitConfig
 from lm.language_model import LanguageModel
 
 NULL_BELOW = 0.1
-"""Directions are hardly used below this share of the mean eigenvalue of the corpus' second moment: half of all in
-a model of two layers, of which .01 leaves four of 256."""
+"""Directions are hardly used below this share of the mean eigenvalue of the corpus' second moment. That is
+half of all in a model of two layers; .01 leaves four of 256."""
 WARM_UP = 32
 """Practice edits with which the statistics of `normalise` begin."""
 _LEAST = 1e-6
