@@ -28,10 +28,10 @@ from testbed.own import plain_name
 from testbed.protocol import Case
 from testbed.run.agents import agent_named, describe_standard
 from testbed.run.lock import BusyError, one_of_several, only_one
-from testbed.run.model import load_model
+from testbed.run.model import load_trained
 from testbed.run.runs import Run
-from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
-from testbed.run.world import World, load_world
+from testbed.run.runtime import circumstances, numeric_flags
+from testbed.run.world import World
 from testbed.scores.gather import FITTED_HALF, describe_circumstances, describe_missing_numbers
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.readers import columns_of
@@ -142,10 +142,7 @@ class Jobs(NamedTuple):
 def plan_jobs(options: EditSettings) -> Jobs:
     """Load world and model, and find what every editor's results depend on and where they lie."""
     doing("loading world and model")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    prepare_jax()
-    model, checkpoint = load_model(run, world, options.checkpoint)
+    run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
     if options.tuned:
         options = replace(options, configs=with_tuned_settings(run, options.editors, options))
     shared = trace_cases(run, checkpoint, options)

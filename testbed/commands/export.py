@@ -15,10 +15,9 @@ from testbed.engine.questions import Questions
 from testbed.engine.trace import inputs_of
 from testbed.gold_dataset import make_split, write_dataset
 from testbed.run.lock import only_one, only_one_at
-from testbed.run.model import load_model
+from testbed.run.model import load_trained
 from testbed.run.runs import Run, folder_digest
-from testbed.run.runtime import prepare_jax
-from testbed.run.world import World, load_world
+from testbed.run.world import World
 from testbed.settings import ExportSettings
 from testbed.waiting import doing
 
@@ -41,10 +40,7 @@ def export(options: ExportSettings) -> None:
         export_gold(options)
         return
     doing("loading world and model")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    prepare_jax()
-    model, checkpoint = load_model(run, world, options.checkpoint)
+    run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
     folder = options.folder or run.folder / ("door" if options.with_cases else "huggingface")
     origin = {"checkpoint": folder_digest(checkpoint), "corpus": folder_digest(run.corpus)}
     if not folder.exists():

@@ -22,10 +22,9 @@ from testbed.engine.records import is_complete
 from testbed.engine.trace import folder_of
 from testbed.own import plain_name
 from testbed.run.lock import only_one
-from testbed.run.model import load_model
-from testbed.run.runs import Run, differing_settings
-from testbed.run.runtime import circumstances, prepare_jax
-from testbed.run.world import load_world
+from testbed.run.model import load_trained
+from testbed.run.runs import differing_settings
+from testbed.run.runtime import circumstances
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import temperatures_file
 from testbed.settings import ScoreSettings
@@ -54,10 +53,7 @@ def import_answers(options: ScoreSettings) -> Jobs:
     """
     _check_name(options.name)
     about = read_json(options.answers / "about.json")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    prepare_jax()
-    model, checkpoint = load_model(run, world, options.checkpoint)
+    run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
     shared = trace_cases(run, checkpoint, options)
     bound = {key: shared[key] for key in ("inputs", "settings")}
     doing("checking the answers")

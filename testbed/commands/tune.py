@@ -20,11 +20,10 @@ from testbed.evaluations.catalogue import evaluation_named
 from testbed.examination import draw_cases
 from testbed.run.agents import agent_named
 from testbed.run.lock import only_one
-from testbed.run.model import load_model
+from testbed.run.model import load_trained
 from testbed.run.runs import Run, folder_digest, provenance
-from testbed.run.runtime import prepare_jax
 from testbed.run.settings import as_plain_data
-from testbed.run.world import World, load_world
+from testbed.run.world import World
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import EvaluationMetrics, columns_of
 from testbed.scores.summary import measure_reader
@@ -78,10 +77,7 @@ class Development(NamedTuple):
 def plan_development(options: TuneSettings) -> Development:
     """Load world and model, and draw the cases."""
     doing("loading world and model, fitting the agent and drawing cases")
-    run = Run(options.runs, options.run)
-    world = load_world(run)
-    prepare_jax()
-    model, _ = load_model(run, world, options.checkpoint)
+    run, world, model, _ = load_trained(options.runs, options.run, options.checkpoint)
     agent = agent_named(options.agent, world, options.paper_agent)
     cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
     alone = replace(options, sequential=1, batch=1, batch_edits="auto")

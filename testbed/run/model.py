@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -21,11 +21,33 @@ from lm.mesh import make_mesh
 from lm.training import abstract_state
 from testbed.protocol import Case
 from testbed.run.runs import NotMadeError, Run, finished_training, folder_digest, recorded_settings
-from testbed.run.world import World
+from testbed.run.runtime import prepare_jax
+from testbed.run.world import World, load_world
 
 SAMPLE_ROWS = 256
 PRACTICE = 256
 FEWEST_HELD_OUT = 32
+
+
+class Trained(NamedTuple):
+    """A run with a trained model; `checkpoint` is the model's folder."""
+
+    run: Run
+    world: World
+    model: LanguageModel
+    checkpoint: Path
+
+
+def load_trained(runs: Path, name: str, which: Literal["last", "best"] = "last") -> Trained:
+    """World and model of a run, where JAX is set up for edits and questions.
+
+    Raises:
+        InputError: see `load_model`; or there is no such world.
+    """
+    run = Run(runs, name)
+    world = load_world(run)
+    prepare_jax()
+    return Trained(run, world, *load_model(run, world, which))
 
 
 def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") -> tuple[LanguageModel, Path]:

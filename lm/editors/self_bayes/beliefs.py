@@ -172,7 +172,7 @@ def name_objects(
 def _name_each(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None) -> list[Name]:
     """What is said after each prompt, sampled or without a key most probable; nothing if it is too long."""
     names: list[Name] = []
-    for i, piece in enumerate(_split_rows(prompts)):
+    for i, piece in tell_progress("what is said", [*enumerate(_split_rows(prompts))]):
         rows = _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
         names += map(_cut_ending, np.asarray(rows).tolist())
     return names[: len(prompts)]
@@ -199,7 +199,8 @@ def _best_names(
     model: LanguageModel, prompts: np.ndarray, tree: NameTree, *, count: int, top: int, width: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The most probable names after each prompt: which, their probability, and that of what was not read."""
-    parts = [_rank_names(model, piece, tree, count, width, min(top, count)) for piece in _split_rows(prompts)]
+    pieces = tell_progress("beliefs of a relation", _split_rows(prompts))
+    parts = [_rank_names(model, piece, tree, count, width, min(top, count)) for piece in pieces]
     best, p, unread = (np.concatenate(x)[: len(prompts)] for x in zip(*parts, strict=True))
     return best, p, unread
 

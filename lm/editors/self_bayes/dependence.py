@@ -37,6 +37,7 @@ from corpus.forests import forest_posterior, likeliest_forest
 from lm.attention import Array
 from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.beliefs import Beliefs
+from lm.progress import tell_progress
 
 MASSES = np.geomspace(0.03, 300.0, 17)
 """Masses that a row's Dirichlet may have, equally likely."""
@@ -156,7 +157,7 @@ def find_dependence(beliefs: Beliefs, config: DependenceConfig) -> Dependence:
     gain, rest = (np.full((relations, relations), np.nan) for _ in range(2))
     kappa = np.ones((relations, relations))
     several, share, doubt = (np.zeros((relations, relations)) for _ in range(3))
-    for down in range(relations):
+    for down in tell_progress("dependences of relations", range(relations)):
         if is_known[down].sum() < FEWEST:
             continue
         known = normalise(beliefs.top[down, is_known[down]], beliefs.p[down, is_known[down]])

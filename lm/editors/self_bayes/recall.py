@@ -37,6 +37,7 @@ def recall_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefC
     if path.exists():
         log.info("beliefs were read before: %s", path)
         return Beliefs(**load_file(path))
+    log.info("reading what the model believes, once for this model")
     began = time.perf_counter()
     beliefs = read_beliefs(model, vocabulary, config)
     seconds = time.perf_counter() - began

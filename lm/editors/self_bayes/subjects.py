@@ -14,6 +14,7 @@ import numpy as np
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.language_model import LanguageModel
 from lm.name_search import NameTree, name_probabilities, name_tree, widest_level
+from lm.progress import tell_progress
 from lm.prompts import left_pad
 
 ROWS_AT_ONCE = 512
@@ -126,7 +127,7 @@ def search_beginnings(
     levels: list[Beginnings] = []
     for length in range(longest + 1):
         relation_p, children = [], []
-        for at in range(0, len(p), ROWS_AT_ONCE):
+        for at in tell_progress(f"names of {length} tokens", range(0, len(p), ROWS_AT_ONCE)):
             piece, own = tokens[at : at + ROWS_AT_ONCE], p[at : at + ROWS_AT_ONCE]
             follows, of_relations = _read_beginnings(model, _open_rows(piece, length), tree, len(relations))
             follows, of_relations = (np.array(x)[: len(piece)] for x in (follows, of_relations))
