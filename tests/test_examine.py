@@ -213,7 +213,7 @@ def test_an_editor_is_examined_and_its_folder_can_be_handed_in(small_suite, tmp_
     assert all(set(editor["numbers"]) == rows for editor in card["editors"])
     assert (made / "answers" / QUICK / "choices.parquet").is_file()
     # Again: nothing is edited, and the card is the same.
-    monkeypatch.setattr("testbed.commands.edit.run_jobs", None)
+    monkeypatch.setattr("testbed.commands.edit.Sweep", None)
     assert main(args) == 0
     again = read_json(made / "scorecard.json")
     assert again["editors"] == card["editors"]

@@ -2,7 +2,6 @@
 
 import errno
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -44,74 +43,6 @@ JudgedCases = tuple[Agent, list[Case]]
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-def edit(options: EditSettings) -> None:
-    """The same edits by every editor, each scored before and after; a killed command resumes.
-
-    Raises:
-        InputError: no trained model, an unknown editor or evaluation, a corrupted file.
-    """
-    evaluation_named(options.evaluation)
-    jobs = plan_jobs(options)
-    if options.shard:
-        edit_shard(jobs, options)
-        return
-    with only_one(jobs.run, "edit"):
-        for job in jobs.jobs:
-            if is_complete(job.folder):
-                say(f"{job.folder} has these edits already")
-            tell_other_circumstances(jobs, job)
-        make_missing_edits(jobs, options)
-        print_headlines(jobs, options)
-
-
-def make_missing_edits(jobs: "Jobs", options: EditSettings, judged: JudgedCases | None = None) -> None:
-    """Make the edits that are not there yet, and recalibrate the unedited model.
-
-    Args:
-        judged: agent and cases, where they were drawn already.
-    """
-    pending = [job for job in jobs.jobs if not is_complete(job.folder)]
-    if pending:
-        judged = run_jobs(jobs, pending, options, judged)
-    recalibrate_model(jobs, options, judged)
-
-
-def tell_other_circumstances(jobs: "Jobs", job: "Job") -> None:
-    """Say where edits were made, or begun, with other versions or on another device than here."""
-    if (job.folder / CONFIG).exists():
-        config = read_config(job.folder)
-        then, now = (
-            describe_circumstances(c) for c in (config, jobs.origin | {"flags": config.get("flags", {})})
-        )
-        if then != now:
-            say(f"{job.folder} was made with {then}, but here is {now}: numbers may differ")
-
-
-def edit_shard(jobs: "Jobs", options: EditSettings) -> None:
-    """A part of the edits, beside other processes; whoever ends last puts the parts together."""
-    with one_of_several(jobs.run, "edit", options.shard):
-        pending = [job for job in jobs.jobs if not is_complete(job.folder)]
-        for job in pending:
-            tell_other_circumstances(jobs, job)
-        if pending:
-            run_jobs(jobs, pending, options)
-    missing_shards = set()
-    try:
-        with only_one(jobs.run, "edit"):
-            for job in jobs.jobs:
-                if not is_complete(job.folder):
-                    controls = read_config(job.folder)["controls"]
-                    missing_shards |= {*finish_sweep(job.folder, jobs.columns, controls)}
-            if not missing_shards:
-                recalibrate_model(jobs, options)
-                print_headlines(jobs, options)
-    except BusyError:
-        say(f"shard {options.shard} is done; the others are still at work, and the last one joins the parts")
-    if missing_shards:
-        shards = ", ".join(map(str, sorted(missing_shards)))
-        say(f"shard {options.shard} is done; missing are {shards}: run the same command with each of them")
-
-
 class Job(NamedTuple):
     """One editor's part: what it is (None: at work elsewhere), what its results depend on, where they go."""
 
@@ -137,6 +68,62 @@ class Jobs(NamedTuple):
     jobs: list[Job]
     origin: dict[str, Any]
     temperatures: Path
+
+
+def edit(options: EditSettings) -> None:
+    """The same edits by every editor, each scored before and after; a killed command resumes.
+
+    Raises:
+        InputError: no trained model, an unknown editor or evaluation, a corrupted file.
+    """
+    evaluation_named(options.evaluation)
+    jobs = plan_jobs(options)
+    if options.shard:
+        edit_shard(jobs, options)
+        return
+    with only_one(jobs.run, "edit"):
+        for job in jobs.jobs:
+            if is_complete(job.folder):
+                say(f"{job.folder} has these edits already")
+            tell_other_circumstances(jobs, job)
+        judged = make_missing_edits(jobs, options)
+        recalibrate_model(jobs, options, judged)
+        print_headlines(jobs, options)
+
+
+def tell_other_circumstances(jobs: Jobs, job: Job) -> None:
+    """Say where edits were made, or begun, with other versions or on another device than here."""
+    if (job.folder / CONFIG).exists():
+        config = read_config(job.folder)
+        then, now = (
+            describe_circumstances(c) for c in (config, jobs.origin | {"flags": config.get("flags", {})})
+        )
+        if then != now:
+            say(f"{job.folder} was made with {then}, but here is {now}: numbers may differ")
+
+
+def edit_shard(jobs: Jobs, options: EditSettings) -> None:
+    """A part of the edits, beside other processes; whoever ends last puts the parts together."""
+    with one_of_several(jobs.run, "edit", options.shard):
+        for job in jobs.jobs:
+            if not is_complete(job.folder):
+                tell_other_circumstances(jobs, job)
+        make_missing_edits(jobs, options)
+    missing_shards = set()
+    try:
+        with only_one(jobs.run, "edit"):
+            for job in jobs.jobs:
+                if not is_complete(job.folder):
+                    controls = read_config(job.folder)["controls"]
+                    missing_shards |= {*finish_sweep(job.folder, jobs.columns, controls)}
+            if not missing_shards:
+                recalibrate_model(jobs, options)
+                print_headlines(jobs, options)
+    except BusyError:
+        say(f"shard {options.shard} is done; the others are still at work, and the last one joins the parts")
+    if missing_shards:
+        shards = ", ".join(map(str, sorted(missing_shards)))
+        say(f"shard {options.shard} is done; missing are {shards}: run the same command with each of them")
 
 
 def plan_jobs(options: EditSettings) -> Jobs:
@@ -174,14 +161,20 @@ def draw_with_agent(world: World, options: CaseSettings) -> JudgedCases:
     return agent, draw_cases(world, agent, options)
 
 
-def run_jobs(
-    jobs: Jobs, pending: Sequence[Job], options: EditSettings, judged: JudgedCases | None = None
-) -> JudgedCases:
-    """Draw the cases, and make the edits that are not there yet; returns the agent and all that was drawn.
+def make_missing_edits(
+    jobs: Jobs, options: EditSettings, judged: JudgedCases | None = None
+) -> JudgedCases | None:
+    """Draw the cases, and make the edits that are not there yet, of each editor in turn.
 
     Args:
         judged: agent and cases, where they were drawn already.
+
+    Returns:
+        The agent and all that was drawn; None where nobody drew anything.
     """
+    pending = [job for job in jobs.jobs if not is_complete(job.folder)]
+    if not pending:
+        return judged
     agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
     sweep = Sweep(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
@@ -190,7 +183,7 @@ def run_jobs(
     for job in pending:
         untraced = {"standard": standard, "controls": sweep.controls} | jobs.origin
         untraced["made_with"] = with_beginning(job.folder, jobs.origin["made_with"])
-        write(job.folder / "config.json", job.trace | untraced)
+        write(job.folder / CONFIG, job.trace | untraced)
         assert job.method is not None, "only testbed.score has results without a method"
         try:
             with show_progress(job.name, sweep.edit_count) as advance:

@@ -16,7 +16,14 @@ from corpus.files import CHECKSUMS, read_json, staged_folder, write_json
 from corpus.worlds.account import ACCOUNT
 from testbed.cells import Shown
 from testbed.commands.corpus import build_corpus
-from testbed.commands.edit import Jobs, JudgedCases, draw_with_agent, make_missing_edits, plan_jobs
+from testbed.commands.edit import (
+    Jobs,
+    JudgedCases,
+    draw_with_agent,
+    make_missing_edits,
+    plan_jobs,
+    recalibrate_model,
+)
 from testbed.commands.export import export
 from testbed.commands.score import import_answers
 from testbed.commands.train import train
@@ -176,6 +183,7 @@ def edit_by_one(settings: EditSettings, judged: JudgedCases) -> Jobs:
     jobs = plan_jobs(settings)
     with only_one(jobs.run, "edit"):
         make_missing_edits(jobs, settings, judged)
+        recalibrate_model(jobs, settings, judged)
     for job in jobs.jobs:
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
     return jobs
