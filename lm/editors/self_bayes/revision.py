@@ -15,14 +15,12 @@ from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
 from lm.delta import Delta
 from lm.editors.asking import pad_left_to
-from lm.editors.fitting import request_loss
+from lm.editors.fitting import CLIP, request_loss
 from lm.editors.interface import Editor, Info, Request
 from lm.editors.self_bayes import FitConfig
 from lm.editors.self_bayes.storage import Subjects, open_storage, subjects_of
 from lm.language_model import Context, LanguageModel
 
-CLIP = 1.0
-"""Largest global norm of an edit's gradient."""
 LAST_RATE = 0.1
 """Share of the learning rate that is left after a cosine."""
 _TINY = 1e-9
