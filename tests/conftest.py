@@ -39,10 +39,11 @@ settings.load_profile("project")
 
 # What takes longest comes first, so that no process is left with one of these when the others are done.
 LONGEST = (
-    "commands", "editors", "report", "exact_agent", "delta", "training", "model", "evaluations", "sweep",
-    "beliefs", "revision", "probes", "passages", "hase_sampling", "hase_cases", "associations",
-    "tokenizer_files", "fine_tuning", "hase_metrics", "faults", "writing", "huggingface", "shard",
-    "in_context", "leme", "strength", "grace", "self_bayes",
+    "readme", "every_call", "mesh", "circumstances", "faults", "commands", "editors", "report",
+    "exact_agent", "delta", "training", "model", "evaluations", "sweep", "beliefs", "revision", "probes",
+    "passages", "hase_sampling", "hase_cases", "associations", "tokenizer_files", "fine_tuning",
+    "hase_metrics", "writing", "huggingface", "shard", "in_context", "leme", "strength", "grace",
+    "self_bayes",
 )  # fmt: skip
 
 

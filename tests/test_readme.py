@@ -79,26 +79,6 @@ def test_what_make_is_asked_for_is_there():
         assert "python -m " in done.stdout
 
 
-@pytest.mark.usefixtures("blank_pictures")
-def test_asking_and_reporting(finished, tmp_path, monkeypatch, capsys):
-    """On a world that is smaller than the demo's and begins with the same people."""
-    shutil.copytree(finished / "x", tmp_path / "runs" / "demo")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    quick = [
-        ("testbed", []),
-        *calls(ask_block()[0]),
-        *(call for call in COMMANDS if call == ("testbed.report", [])),
-    ]
-    assert len(quick) == 3
-    for module, args in quick:
-        assert main_of(module).main(args) == 0, (module, args)
-    out = capsys.readouterr().out
-    assert ask_block()[1].splitlines()[0] in out.splitlines()
-    assert "edited agent" in out
-    assert str(Path("runs") / "demo" / "report" / "index.html") in out
-
-
 # Minutes ---------------------------------------------------------------------------------------------------
 
 
