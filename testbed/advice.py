@@ -1,13 +1,16 @@
 """Command lines that work as printed: preset, run and every option that differs from the preset."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
 from testbed.engine.catalogue import default_configurations, whose_options
 from testbed.evaluations.catalogue import prefix_of
+from testbed.own import OWN
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
 from testbed.run.runs import Run, recorded_settings
 from testbed.run.settings import as_plain_data
@@ -78,6 +81,39 @@ def _flags_of_cases(settings: Mapping[str, Any]) -> tuple[str, list[str]]:
     )
     flags += _option_flags(agent, as_plain_data(EDIT[preset].paper_agent), "paper-agent.") if agent else []
     return preset, flags
+
+
+def words_of_config(command: str, path: Path) -> list[str]:
+    """What to type behind a command to do what a file says: the config.json of a run, or that of edits.
+
+    An editor of the user's is not among the words: whoever wants it names it.
+
+    Raises:
+        InputError: the file is not readable, or says nothing of this command.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if command in PRESETS and isinstance(content.get(command), dict):
+            preset, flags = _nearest_preset(content[command]["settings"], PRESETS[command])
+            return [preset, *flags]
+        if command == "edit" and "method" in content:
+            preset, flags = _flags_of_cases(content["settings"])
+            if OWN.fullmatch(content["editor"]):
+                return [preset, *flags]
+            return [
+                preset,
+                content["editor"],
+                *flags,
+                *_own_flags(content["editor"], content, EDIT[preset].configs),
+            ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} is not readable as a config.json ({type(error).__name__}: {error})"
+        ) from None
+    raise InputError(
+        f"{path} says nothing of {command}: a run's config.json has corpus and train, that of a folder below its "
+        "edits has edit"
+    )
 
 
 def ask_options(run: Run, editor: str, settings: Mapping[str, Any]) -> str:

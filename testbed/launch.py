@@ -13,12 +13,13 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
 from corpus.errors import InputError
 from corpus.memory import is_lack_of_memory
-from testbed.advice import command_for
+from testbed.advice import command_for, words_of_config
 from testbed.cells import escape_controls
 from testbed.command_line import HELP, about_presets, parse_options, preset_of, takes_words
 from testbed.engine.catalogue import configs_of_named, configs_of_one, editor_entries, own_configurations
@@ -31,9 +32,12 @@ from testbed.waiting import tell_waits
 Options = TypeVar("Options")
 BAD_INPUT = 2
 JSON = "--json"
-VERSION, HELP_ALL = "--version", "--help-all"
+VERSION, HELP_ALL, CONFIG = "--version", "--help-all", "--config"
 JSON_OUTPUT, SHOW_LOG = "testbed.console:print_json", "testbed.console:show_log"
 ABOUT_JSON = f"""
+
+With {CONFIG} FILE in place of a preset, corpus and train do what a run's config.json says, edit what that of
+a folder of edits says; options behind it change single ones.
 
 With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
 standard error."""
@@ -99,6 +103,9 @@ def run_command(
         if VERSION in args:
             print(f"credence-testbed {version('credence-testbed')}")
             return 0
+        if CONFIG in args[:-1]:
+            at = args.index(CONFIG)
+            args = [*words_of_config(name, Path(args[at + 1])), *args[:at], *args[at + 2 :]]
         # Library log lines would tear the progress display; errors still arrive as exceptions.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")

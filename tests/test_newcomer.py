@@ -1,8 +1,13 @@
 """What a newcomer types and reads first: headlines, tables of any width, lists of editors, help, mistakes."""
 
 import io
+import json
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,14 +16,18 @@ from rich.console import Console
 
 from corpus.errors import InputError
 from corpus.files import write_json, write_record
-from testbed import edit, remove
+from testbed import edit, launch, remove
+from testbed.advice import score_command
 from testbed.commands.editors import editor_grid
 from testbed.console import draw_tables
 from testbed.engine.catalogue import editor_entries, entry_named
+from testbed.presets import CORPUS, EDIT, EXPORT, SCORE, TRAIN
 from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, as_plain_data
+from testbed.run.tracking import open_tracker
 from testbed.scores.headlines import headline_labels, headline_rows, headline_subset
 from testbed.scores.statistics import Estimate
+from testbed.settings import CaseConfig
 from tests.edited import HASE
 from tests.runs import ROOT, at, complaint
 
@@ -117,6 +126,64 @@ def test_edits_are_removed_after_a_question(tmp_path, capsys):
     assert [path.name for path in run.glob("edits/*/*")] == ["full-1"]
     assert remove.main(["--yes", *at(tmp_path)]) == 0
     assert not run.exists()
+
+
+def settings_asked(command, presets, words):
+    """The settings that a command would work with."""
+    asked = []
+    assert launch.run_command(command, "", presets, asked.append, words) == 0
+    return asked[0]
+
+
+def test_a_config_makes_the_same_corpus_model_and_edits_elsewhere(tmp_path, capsys):
+    path = tmp_path / "config.json"
+    corpus = replace(CORPUS["laptop"], seed=7, kind="exact")
+    train = replace(TRAIN["laptop"], seed=3, model=replace(TRAIN["laptop"].model, layers=3))
+    stages = {"corpus": corpus, "train": train}
+    path.write_text(json.dumps({name: {"settings": as_plain_data(one)} for name, one in stages.items()}))
+    for name, presets in (("corpus", CORPUS), ("train", TRAIN)):
+        again = settings_asked(name, presets, ["--config", str(path), "--run", "y"])
+        assert as_plain_data(again) == as_plain_data(stages[name])
+        assert again.run == "y"
+    wanted = replace(EDIT["taxi"], seed=5, agent="exact", cases=CaseConfig(count=6))
+    rome = replace(wanted.configs["rome"], depth=0.25)
+    config = {
+        "editor": "rome",
+        "settings": wanted.settings_as_data(),
+        "method": {"settings": as_plain_data(rome)},
+    }
+    path.write_text(json.dumps(config))
+    again = settings_asked("edit", EDIT, ["--config", str(path)])
+    assert again.settings_as_data() == wanted.settings_as_data()
+    assert (again.editors, again.configs["rome"]) == (("rome",), rome)
+    assert launch.run_command("train", "", TRAIN, print, ["--config", str(path)]) == 2
+    assert "says nothing of train" in complaint(capsys)
+
+
+def test_the_hint_to_score_has_the_options_of_the_cases():
+    wanted = replace(EXPORT["tiny"], seed=5, cases=CaseConfig(count=6), sequential=2)
+    words = shlex.split(score_command(Run(Path("runs"), "demo"), wanted.settings_as_data()))
+    assert words[:3] == ["python", "-m", "testbed.score"]
+    again = settings_asked("score", SCORE, words[3:])
+    assert again.settings_as_data() == wanted.settings_as_data()
+    assert (again.answers, again.name) == (Path("answers"), "my-editor")
+
+
+def test_progress_is_told_to_a_file_or_to_a_package(tmp_path, monkeypatch):
+    lines = [{"step": 1, "loss": 2.5}, {"step": 2, "loss": 2.0, "speed": float("nan")}]
+    path = tmp_path / "metrics.csv"
+    tell = open_tracker("csv", "x", {}, path)
+    tell(lines[:1])
+    tell(lines)
+    assert path.read_text(encoding="utf-8") == "step,loss,speed\n1,2.5,\n2,2.0,nan\n"
+    told = []
+    package = SimpleNamespace(init=lambda **about: told.append(about), log=told.append)
+    monkeypatch.setitem(sys.modules, "trackio", package)
+    open_tracker("trackio", "x", {"seed": 1}, path)(lines)
+    assert told == [{"project": "credence", "name": "x", "config": {"seed": 1}}, {"step": 2, "loss": 2.0}]
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(InputError, match="--track wandb needs a package"):
+        open_tracker("wandb", "x", {}, path)
 
 
 def test_who_mistypes_an_editor_is_told_the_nearest():

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from corpus.config import SENTENCES, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
+from testbed.run.tracking import Tracking
 
 AgentName = Literal["paper", "exact"]
 RequestName = Literal["evidence", "correction", "do"]
@@ -81,6 +82,9 @@ class TrainSettings:
     there."""
     seed: int = 0
     """Root seed of initial weights and data order."""
+    track: Tracking = field(default="none", metadata=NO_RESULT)
+    """Where progress is shown besides: csv writes lm/metrics.csv; trackio and wandb are packages of these
+    names (pip install '.[track]')."""
     mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
     cluster: ClusterConfig = field(default_factory=ClusterConfig, metadata=NO_RESULT)
 

@@ -30,6 +30,7 @@ from lm.training import TrainState, all_finite, train_step
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
 from testbed.run.runs import Run, folder_digest
 from testbed.run.settings import TrainSettings, as_plain_data
+from testbed.run.tracking import Tracking, open_tracker
 from testbed.run.world import World
 
 FACTS_ON_THE_WAY = 1000
@@ -69,6 +70,9 @@ class Trainer:
         self.facts, self.all_facts = shuffled[:FACTS_ON_THE_WAY], np.sort(shuffled[:FACTS_IN_THE_END])
         self.labelled = sample_labelled(world, SENTENCES_ON_THE_WAY, rng)
         self.lines: list[dict] = []
+        place = run.metrics.with_suffix(".csv")
+        kind: Tracking = options.track if self.first else "none"
+        self.tell = open_tracker(kind, run.name, as_plain_data(options), place)
 
     def train(self, state: TrainState, advance: Callable[..., None]) -> TrainState:
         """Take the steps that are left, unless the target is reached before.
@@ -186,6 +190,7 @@ class Trainer:
         if self.first:
             with self.run.metrics.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
+            self.tell(self.lines)
 
     def _save(self, state: TrainState) -> None:
         if not all_finite(state.params):
