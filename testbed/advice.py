@@ -110,10 +110,8 @@ def words_of_config(command: str, path: Path) -> list[str]:
         raise InputError(
             f"{path} is not readable as a config.json ({type(error).__name__}: {error})"
         ) from None
-    raise InputError(
-        f"{path} says nothing of {command}: a run's config.json has corpus and train, that of a folder below its "
-        "edits has edit"
-    )
+    has = "a run's config.json has corpus and train, that of a folder below its edits has edit"
+    raise InputError(f"{path} says nothing of {command}: {has}")
 
 
 def ask_options(run: Run, editor: str, settings: Mapping[str, Any]) -> str:
