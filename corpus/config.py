@@ -11,6 +11,9 @@ MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 MOST_PAIRED = 200
 """Of a table with more relations, so many are paired."""
+SOURCES = ("builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain")
+KINDS = ("types", "joint", "roles")
+"""Sources that are worlds of a kind of their own, as a user's are (`corpus.worlds.own`)."""
 _CHOOSING = "pairs dependences relations relation_count min_pair_subjects min_relations drop_relations"
 USED_BY: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("taxonomy", "coupled", "people", "chain")},
@@ -221,12 +224,13 @@ class BuiltinWorld:
 class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
-    source: Literal["builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain"] = "builtin"
+    source: str = "builtin"
     """builtin: generated. tsv: a table of subject, relation, object (TSV, CSV, Parquet, JSON lines or
     RDF; packed or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
     their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
-    in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated."""
+    in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated. types, joint,
+    roles: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld, a class of your own."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv; one with an ending needs no source)."""
     columns: tuple[str, ...] = ()
@@ -273,11 +277,15 @@ class WorldConfig:
         if self.source == "builtin" and PurePath(self.path).suffix:
             # A file: how it is to be read, its content says.
             object.__setattr__(self, "source", "tsv")
+        if self.source not in (*SOURCES, *KINDS) and ":" not in self.source:
+            raise ValueError(
+                f"unknown source {self.source!r}; choose {', '.join((*SOURCES, *KINDS))}, or my_module:MyWorld"
+            )
         if self.source in ("wikidata", "tsv") and not self.path:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:
             raise ValueError("subjects must be at least 2")
-        if self.source in ("builtin", "people") and self.subjects > MOST_SUBJECTS:
+        if (self.source in ("builtin", "people") or self.is_own) and self.subjects > MOST_SUBJECTS:
             raise ValueError(f"subjects of a generated world are at most {MOST_SUBJECTS:,}: {HOURS}")
         least = (self.max_lines, self.min_pair_subjects, self.min_relations)
         if any(number != "auto" and number < 1 for number in least):
@@ -314,6 +322,11 @@ class WorldConfig:
                     f"{name} does nothing where the source is {self.source!r}: leave it out, or choose "
                     f"source {' or '.join(map(repr, sources))}"
                 )
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a class makes the world, which alone knows how its facts depend on each other."""
+        return self.source in KINDS or ":" in self.source
 
     @property
     def relations_wanted(self) -> int:

@@ -65,13 +65,18 @@ class ExactModel:
 
 
 def draw_world(
-    graph: KnowledgeGraph, config: ExactConfig, rng: np.random.Generator, redraw: bool
+    graph: KnowledgeGraph,
+    config: ExactConfig,
+    rng: np.random.Generator,
+    redraw: bool,
+    often: np.ndarray | None = None,
 ) -> tuple[KnowledgeGraph, ExactModel]:
     """Objects, and how often each fact is spoken of.
 
     Args:
         graph: subjects, relations and candidates; its objects are kept unless `redraw`.
         redraw: draw the objects from W's prior. Otherwise the graph's objects are taken as W's draws.
+        often: int[facts], how often each fact is stated; by default as `config` says.
 
     Raises:
         InputError: noise that leaves a statement no evidence, as any does for a relation with a single
@@ -106,6 +111,8 @@ def draw_world(
     if config.rows == "learned":
         _silence_below(graph, stratum)
     statements = np.choose(stratum, [np.zeros(n, int), rng.integers(1, 4, n), np.full(n, config.statements)])
+    if often is not None:
+        statements, stratum = often, np.searchsorted((1, FULLY_STATED), often, side="right")
     has_truth = has_truths(graph, config)
     fully = (stratum == FULLY) & has_truth
     opened = (stratum == SELDOM) & has_truth & (rng.random(n) < config.open)

@@ -30,13 +30,14 @@ if "-m" in words and next(words, "").partition(".")[0] == __name__:
 
 def open(
     folder: str | Path = "runs/demo",
-    agent: Literal["paper", "exact"] | None = None,
+    agent: str | None = None,
     checkpoint: Literal["last", "best"] = "last",
 ) -> "OpenRun":
     """The run in a folder, to be asked, edited and measured (`testbed.open_run`).
 
     Args:
-        agent: who answers beside the model; by default that of the run's preset.
+        agent: who answers beside the model: paper, exact or my_module:MyAgent; by default that of the run's
+            preset.
         checkpoint: which model: as training ended, or where it was most accurate.
 
     Raises:

@@ -17,6 +17,7 @@ from testbed.run.settings import (
     PaperAgentConfig,
     RequestName,
     as_plain_data,
+    check_agent_name,
     check_seed,
 )
 
@@ -62,12 +63,13 @@ class CaseSettings:
     cases: CaseConfig = field(default_factory=CaseConfig)
     agent: AgentName = field(default="paper", metadata=NO_RESULT)
     """Whose beliefs are the standard. paper: the agent of Hase et al., which counts sentences; exact: Bayes'
-    rule, which is an approximation on corpora of kind published."""
+    rule, which is an approximation on corpora of kind published; or my_module:MyAgent (docs/kinds.md)."""
     paper_agent: PaperAgentConfig = field(default_factory=PaperAgentConfig, metadata=NO_RESULT)
     seed: int = 0
     """Root seed of the requests and of the editor."""
 
     def __post_init__(self) -> None:
+        check_agent_name(self.agent)
         if self.sequential < 1:
             raise ValueError("sequential must be at least 1")
         if self.cases.count % self.sequence:
@@ -238,6 +240,7 @@ class AskSettings:
     """Root seed of the editor."""
 
     def __post_init__(self) -> None:
+        check_agent_name(self.agent)
         if self.top < 1 or not 0 < self.credence < 1:
             raise ValueError("top must be positive and credence inside (0, 1)")
         check_seed(self.seed)

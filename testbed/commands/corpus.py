@@ -25,6 +25,7 @@ from corpus.worlds.account import (
     load_account,
     save_account,
 )
+from corpus.worlds.own import build_own_graph, count_statements
 from corpus.worlds.people import STAND_INS
 from testbed.console import print_table, say, show_progress
 from testbed.dependences import show_dependences, show_reversals
@@ -32,6 +33,7 @@ from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.groups import show_groups
 from testbed.presets import CORPUS
 from testbed.run.lock import only_one
+from testbed.run.own_world import Origin, make_own_world
 from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.world import load_world, read_world, save_world
@@ -134,6 +136,10 @@ def _draw_world(
 ) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
     rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
     exact = options.kind == "exact"
+    if options.world.is_own:
+        world = make_own_world(Origin(options.world.source, options.seed, options.world.subjects))
+        graph = build_own_graph(world)
+        return draw_world(graph, options.exact, rng, redraw=False, often=count_statements(world, graph))
     graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
     if exact:
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
@@ -153,7 +159,7 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
         *((name, counts[name]) for name in ("documents", "tokens", "vocabulary")),
     ]
     print_table(f"corpus {run.folder}", ("", "count"), rows)
-    if options.world.source != "builtin":
+    if options.world.source != "builtin" and not options.world.is_own:
         _show_source(run, options, graph)
     if options.world.source == "people":
         show_groups(graph)

@@ -50,11 +50,11 @@ def versions_of_cases(cases: Version, agent: str) -> dict[str, Version]:
 
     Args:
         cases: see `testbed.evaluations.catalogue.version_of_cases`.
-        agent: its name.
+        agent: its name; a user's own is known by its source.
     """
-    return {
-        "cases": cases, "agent": bayes.VERSIONS[agent], "asking": ASKING, "model": lm.VERSION
-    }  # fmt: skip
+    is_own = ":" in agent and find_source(module_of(agent)) is not None
+    version = hash_source(module_of(agent)) if is_own else bayes.VERSIONS.get(agent, bayes.VERSIONS["exact"])
+    return {"cases": cases, "agent": version, "asking": ASKING, "model": lm.VERSION}
 
 
 def identify_method(name: str, method: "Method") -> dict[str, Any]:

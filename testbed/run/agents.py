@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayes.approximate import fit_approximately
+from bayes.derived import DerivedAgent
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
 from bayes.paper import PaperAgent, evidence_from, fit_paper
+from corpus.errors import InputError
 from corpus.exact import ExactModel
+from testbed.run.own_world import fit_own_agent
 from testbed.run.settings import AgentName, PaperAgentConfig
 from testbed.run.world import World
 
@@ -16,13 +19,24 @@ REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": 
 
 def agent_named(
     name: AgentName, world: World, paper: PaperAgentConfig | None = None
-) -> PaperAgent | ExactAgent:
+) -> PaperAgent | ExactAgent | DerivedAgent:
     """The agent of that name after reading the world's sentences.
 
     Args:
+        name: paper; exact, which in a world of a kind of its own is the agent that it names; or
+            my_module:MyAgent.
         paper: settings of the paper's agent.
+
+    Raises:
+        InputError: an agent of one's own for a world that no class makes.
     """
-    return exact_agent(world) if name == "exact" else paper_agent(world, paper)
+    if name == "paper":
+        return paper_agent(world, paper)
+    if world.origin is not None and world.exact is not None:
+        return fit_own_agent(name, world.origin, world.graph, world.exact.config, world.sentences)
+    if name != "exact":
+        raise InputError(f"agent {name!r} needs a world that a class makes (--world.source my_module:MyWorld)")
+    return exact_agent(world)
 
 
 def describe_standard(
@@ -34,7 +48,7 @@ def describe_standard(
         exactness: kind, bound and why of `bayes.interface.Exactness`.
     """
     bound = f" up to {exactness['bound']:.0e}" if exactness["bound"] is not None else ""
-    who = {"paper": "the paper's agent", "exact": "the exact agent"}[name]
+    who = {"paper": "the paper's agent", "exact": "the exact agent"}.get(name, name)
     description = f"{who} ({exactness['kind']}{bound}: {exactness['why']})"
     if not interpretations:
         return description

@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,9 @@ from corpus.config import SENTENCES, DocumentConfig, ExactConfig, TokenizerConfi
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
 from testbed.run.tracking import Tracking
 
-AgentName = Literal["paper", "exact"]
+AgentName = str
+"""One of AGENTS, or my_module:MyAgent."""
+AGENTS = ("paper", "exact")
 RequestName = Literal["evidence", "correction", "do"]
 Learned = Literal["doubt", "sentence"]
 """Tokens of a request to learn: those in doubt (the object of a statement, the label of a claim), or
@@ -22,6 +24,12 @@ Learned = Literal["doubt", "sentence"]
 NO_RESULT = {"result": False}
 """Marks a field that changes no result (where a command runs, how fast, how far, what it prints), or that
     is recorded in another way."""
+
+
+def check_agent_name(name: str) -> None:
+    """Refuse an agent that is neither one of this project's nor named as a user's own."""
+    if name not in AGENTS and ":" not in name:
+        raise ValueError(f"unknown agent {name!r}; choose {' or '.join(AGENTS)}, or my_module:MyAgent")
 
 
 def check_seed(seed: int) -> None:
@@ -58,6 +66,10 @@ class CorpusSettings:
         check_seed(self.seed)
         if self.threads < 1:
             raise ValueError("threads must be at least 1")
+        if self.world.is_own:
+            # Beliefs in other kinds of worlds rest on how sentences of an exact corpus are written.
+            object.__setattr__(self, "kind", "exact")
+            object.__setattr__(self, "exact", replace(self.exact, rows="given"))
         hides = self.world.source == "people" and self.world.people.said < 1
         if hides and (self.kind != "exact" or self.exact.rows != "given"):
             raise ValueError("world.people.said below 1 needs exact.rows given, and no published corpus")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.arrays import load_arrays, save_arrays
-from corpus.config import DocumentConfig, ExactConfig
+from corpus.config import KINDS, DocumentConfig, ExactConfig
 from corpus.exact import ExactModel
 from corpus.files import read_json, verify_folder
 from corpus.generative import GenerativeModel
@@ -17,6 +17,7 @@ from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
 from corpus.text.tokenizer import Tokenizer, load_tokenizer
 from testbed.run.fitting_parts import wrong_part
+from testbed.run.own_world import Origin
 from testbed.run.runs import ORIGIN, NotMadeError, Run, folder_digest, recorded_settings
 
 
@@ -40,6 +41,7 @@ class World(NamedTuple):
         chosen: whom and what imagine and revise documents may be about, where there are any.
         path: the folder or file that its facts come from; None where they were generated.
         tags: the folder that real people's groups come from.
+        origin: what makes a world of a kind of its own again; None for all others.
         reshuffles: how many documents each sentence stands in, copies of seldom or often told subjects apart.
     """
 
@@ -52,6 +54,7 @@ class World(NamedTuple):
     path: Path | None = None
     tags: Path | None = None
     reshuffles: int = DocumentConfig.reshuffles
+    origin: Origin | None = None
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -91,6 +94,7 @@ def load_world(run: Run) -> World:
         Path(settings["world"]["path"]) if settings["world"]["path"] else None,
         Path(settings["world"]["people"]["tags"]) if settings["world"]["people"]["tags"] else None,
         settings["documents"]["reshuffles"],
+        origin_of(settings),
     )
     settled = exact.resolution if exact else None
     wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)
@@ -98,6 +102,13 @@ def load_world(run: Run) -> World:
         why = f"{run.world} and {run.corpus} do not fit together (not valid: {wrong}); move both away"
         raise NotMadeError(why, "corpus", run)
     return world
+
+
+def origin_of(settings: dict) -> Origin | None:
+    """What makes the world of these recorded settings again, where it is of a kind of its own."""
+    source = settings["world"]["source"]
+    is_own = source in KINDS or ":" in source
+    return Origin(source, settings["seed"], settings["world"]["subjects"]) if is_own else None
 
 
 def exact_config(settings: dict) -> ExactConfig:

@@ -1,0 +1,191 @@
+"""What a rational agent must satisfy in any kind of world, tried on one of its worlds.
+
+Each check returns the largest deviation that it found. They use `predict` and `with_edit` alone, and so
+hold for whatever answers to these. Evidence of weight CERTAIN is as good as knowing.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bayes.derived import DerivedAgent, read_likelihoods
+from bayes.request import EditRequest
+from corpus.config import ExactConfig
+from corpus.exact import draw_world, sample_exact
+from corpus.seeds import generator
+from corpus.worlds.own import OwnWorld, build_own_graph, count_statements, find_own_facts
+
+CERTAIN = 1e4
+TOLERANCE = 1e-9
+DEVIATIONS = 5.0
+"""Standard deviations by which a simulated share may differ from the agent's belief."""
+MOST_FACTS = 12
+"""Facts of which a check asks."""
+
+
+class Check(NamedTuple):
+    """What a check found: its largest deviation, and how large one may be."""
+
+    name: str
+    deviation: float
+    limit: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the agent satisfies it."""
+        return bool(self.deviation <= self.limit)
+
+
+def check_agent(
+    world: OwnWorld, kind: type[DerivedAgent], seed: int = 0, simulated: int = 20_000
+) -> list[Check]:
+    """Every check, on a corpus about the world.
+
+    Args:
+        kind: of the agent.
+        simulated: worlds to simulate, where the world gives a sampler.
+    """
+    rng, config = generator(seed, "battery"), ExactConfig(rows="given", logical=0.2)
+    graph = build_own_graph(world)
+    graph, model = draw_world(graph, config, rng, redraw=False, often=count_statements(world, graph))
+    sentences, _ = sample_exact(graph, model, config, rng)
+    agent = kind(world, graph, config, read_likelihoods(graph, config, sentences))
+    unread = kind(world, graph, config, {})
+    checks = [
+        Check("beliefs sum to one", _miss_of_sums(agent), TOLERANCE),
+        Check("what is believed already moves nothing by more than its doubt", _surprise(agent, rng), TOLERANCE),
+        Check("as much evidence for each candidate cancels", _miss_of_opposites(agent, rng), TOLERANCE),
+        Check("the order of evidence does not matter", _miss_of_order(agent, rng), TOLERANCE),
+        Check("beliefs are the mean of what they will be (martingale)", _miss_of_means(agent, rng), TOLERANCE),
+        Check("an edit brings the request to its credence", _miss_of_credence(agent, rng), 1e-6),
+    ]
+    deviation = _miss_of_simulation(unread, rng, simulated)
+    if deviation is not None:
+        checks.append(Check("simulated worlds agree (standard deviations)", deviation, DEVIATIONS))
+    return checks
+
+
+def _ask(agent: DerivedAgent, facts: Sequence[int]) -> list[np.ndarray]:
+    graph = agent.graph
+    return [
+        agent.predict(int(graph.subject[f]), int(graph.relation[f])).dense_probabilities() for f in facts
+    ]
+
+
+def _tell(agent: DerivedAgent, fact: int, place: int, weight: float) -> DerivedAgent:
+    s, r = int(agent.graph.subject[fact]), int(agent.graph.relation[fact])
+    target = int(agent.graph.candidates_of(r)[place])
+    return agent.with_edit(EditRequest(s, r, target, weight))
+
+
+def _draw_edits(agent: DerivedAgent, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray, list[int]]]:
+    """Some facts that take evidence, their beliefs, and the facts that an edit of them may move."""
+    graph, found = agent.graph, 0
+    for fact in rng.permutation(len(graph)).tolist():
+        s, r = int(graph.subject[fact]), int(graph.relation[fact])
+        if agent.accepts(s, r, "evidence"):
+            related = agent.relate_facts(s, r)
+            others = rng.permutation(related)[:MOST_FACTS].tolist()
+            yield fact, _ask(agent, [fact])[0], [*dict.fromkeys([fact, *others])]
+            found += 1
+        if found == MOST_FACTS:
+            return
+
+
+def _distance(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> float:
+    return max(0.5 * float(np.abs(p - q).sum()) for p, q in zip(before, after, strict=True))
+
+
+def _miss_of_sums(agent: DerivedAgent) -> float:
+    beliefs = _ask(agent, range(min(len(agent.graph), 200)))
+    return max(max(abs(float(p.sum()) - 1), float(max(-p.min(), 0.0))) for p in beliefs)
+
+
+def _surprise(agent: DerivedAgent, rng: np.random.Generator) -> float:
+    """By P(y) = P(x) P(y | x) + ..., knowing x moves y by at most the doubt of x."""
+    worst = 0.0
+    for fact, belief, facts in _draw_edits(agent, rng):
+        place = int(belief.argmax())
+        for weight in (1.0, CERTAIN):
+            moved = _distance(_ask(agent, facts), _ask(_tell(agent, fact, place, weight), facts))
+            worst = max(worst, moved - (1 - float(belief[place])))
+    return worst
+
+
+def _miss_of_opposites(agent: DerivedAgent, rng: np.random.Generator) -> float:
+    worst = 0.0
+    for fact, belief, facts in _draw_edits(agent, rng):
+        told = agent
+        for place in np.flatnonzero(belief > 0).tolist():
+            told = _tell(told, fact, place, 2.0)
+        worst = max(worst, _distance(_ask(agent, facts), _ask(told, facts)))
+    return worst
+
+
+def _miss_of_order(agent: DerivedAgent, rng: np.random.Generator) -> float:
+    worst = 0.0
+    for fact, belief, facts in _draw_edits(agent, rng):
+        other = facts[-1]
+        first = fact, int(rng.choice(np.flatnonzero(belief > 0))), 1.5
+        second = other, int(rng.choice(np.flatnonzero(_ask(agent, [other])[0] > 0))), 0.5
+        one, two = _tell(_tell(agent, *first), *second), _tell(_tell(agent, *second), *first)
+        worst = max(worst, _distance(_ask(one, facts), _ask(two, facts)))
+    return worst
+
+
+def _miss_of_means(agent: DerivedAgent, rng: np.random.Generator) -> float:
+    worst = 0.0
+    for fact, belief, facts in _draw_edits(agent, rng):
+        means = [np.zeros_like(p) for p in _ask(agent, facts)]
+        for place in np.flatnonzero(belief > 0).tolist():
+            for mean, p in zip(means, _ask(_tell(agent, fact, place, CERTAIN), facts), strict=True):
+                mean += belief[place] * p
+        worst = max(worst, _distance(_ask(agent, facts), means))
+    return worst
+
+
+def _miss_of_credence(agent: DerivedAgent, rng: np.random.Generator) -> float:
+    worst = 0.0
+    for fact, belief, _ in _draw_edits(agent, rng):
+        s, r = int(agent.graph.subject[fact]), int(agent.graph.relation[fact])
+        place = int(rng.choice(np.flatnonzero(belief > 0)))
+        weight = agent.weight_for(s, r, int(agent.graph.candidates_of(r)[place]), 0.95)
+        wanted = 0.95 if belief[place] < 0.95 else (1 + belief[place]) / 2
+        worst = max(worst, abs(float(_ask(_tell(agent, fact, place, weight), [fact])[0][place]) - wanted))
+    return worst
+
+
+def _miss_of_simulation(unread: DerivedAgent, rng: np.random.Generator, simulated: int) -> float | None:
+    """Standard deviations (and one world) between beliefs and the worlds in which one fact is so, or two; None if unsampled.
+
+    The agent has read nothing. The facts are related; what both say of a third one is compared.
+    """
+    world, graph = unread.world, unread.graph
+    where = find_own_facts(world, graph)
+    drawn = np.empty((simulated, len(graph)), int)
+    for row in drawn:
+        objects = world.draw_objects(rng)
+        if objects is None:
+            return None
+        row[where] = [names.index(o) for names, o in zip(_names_of(world), objects, strict=True)]
+    orders = {r: np.array(unread.order_of(r)) for r in range(len(graph.relations))}
+    worst = 0.0
+    for fact, _, facts in _draw_edits(unread, rng):
+        agent, like = unread, np.ones(simulated, bool)
+        for other in facts[:2]:
+            order = orders[int(graph.relation[other])]
+            place = int(np.argmax([(like & (drawn[:, other] == o)).sum() for o in order]))
+            agent, like = _tell(agent, other, place, CERTAIN), like & (drawn[:, other] == order[place])
+        count = int(like.sum())
+        if count < 100:
+            continue
+        for third, belief in zip(facts, _ask(agent, facts), strict=True):
+            shares = np.array([(drawn[like, third] == o).mean() for o in orders[int(graph.relation[third])]])
+            spread = np.sqrt(belief * (1 - belief) / count) + 1 / count
+            worst = max(worst, float((np.abs(shares - belief) / spread).max()))
+    return worst
+
+
+def _names_of(world: OwnWorld) -> list[Sequence[str]]:
+    return [world.candidates[fact.relation] for fact in world.facts]

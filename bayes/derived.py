@@ -1,0 +1,214 @@
+"""An agent of any kind of world: whoever says `predict` has everything else, if slowly.
+
+Evidence about a fact is the log-likelihood of each of its candidates. The corpus gives it by the model of
+sentences that all exact worlds share (design.md 5.3, points 5 and 6), and an edit adds to it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.optimize import brentq
+
+from bayes.interface import DEFAULT_TARGET, Belief, Distribution, Exactness
+from bayes.request import EditRequest, RequestKind
+from corpus.config import ExactConfig
+from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
+from corpus.likelihood import log_ratios, statement_strength
+from corpus.text.sentences import Sentences
+from corpus.worlds.own import OwnWorld
+
+MOST_WEIGHT = 1e9
+LEAST_WEIGHT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedAgent:
+    """A rational agent of a world of its kind. A subclass says `predict`, and how exact that is.
+
+    Attributes:
+        world: what the agent is told of the law by which facts are drawn.
+        graph: subjects, relations and candidates. Its objects are the truth: never read them.
+        config: how sentences are written about facts.
+        evidence: of each fact that was spoken of, float64[K]: the log-likelihood of each candidate, up to a
+            constant, edits included; minus infinity where it is ruled out.
+    """
+
+    world: OwnWorld
+    graph: KnowledgeGraph
+    config: ExactConfig
+    evidence: Mapping[int, np.ndarray]
+
+    @property
+    def exactness(self) -> Exactness:
+        """How far the answers are Bayes' rule; of your own agent nobody knows but you."""
+        return Exactness("approximation", None, "an agent of a user's own, which says no more")
+
+    def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:
+        """p(o | s, r, evidence) of each candidate; see `make_distribution`."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method predict(subject, relation)")
+
+    def with_edit(self, request: EditRequest) -> Self:
+        """The agent after a request: `weight` further statements, or one that settles the fact.
+
+        Raises:
+            InputError: no such fact or candidate, a weight that is not positive, a request that is neither
+                evidence nor a correction, or an object that is ruled out.
+        """
+        fact, place = self.find_fact(*request[:2]), self._find_place(request.relation, request.object)
+        if request.kind == "do" or request.form != "assertion":
+            raise InputError("this agent takes assertions, as evidence or as a correction; choose one of these")
+        if not 0 < request.weight:
+            raise InputError(f"an edit's weight should be positive, not {request.weight}")
+        told = self.evidence_about(fact).copy()
+        if told[place] == -math.inf:
+            raise InputError(f"the evidence rules out {self.graph.entities[request.object]!r} here")
+        if request.kind == "correction" or request.weight > MOST_WEIGHT:
+            told[np.arange(len(told)) != place] = -math.inf
+        else:
+            told[place] += request.weight * float(statement_strength(self.config, len(told) - 1))
+        return replace(self, evidence={**self.evidence, fact: told})
+
+    def relate_facts(self, subject: int, relation: int) -> np.ndarray:
+        """int64: the facts that an edit of this one may move; by default all of the world."""
+        return np.arange(len(self.graph))
+
+    # What follows from these.
+
+    @property
+    def objects(self) -> np.ndarray:
+        """int[K]: the objects of the world, ascending."""
+        return self.graph.objects
+
+    @property
+    def evidence_multiplicity(self) -> float:
+        """Copies of a sentence are not evidence."""
+        return 1.0
+
+    def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
+        """Whether more than one candidate is possible, so that evidence means something."""
+        possible = self.predict(subject, relation).dense_probabilities() > 0
+        return kind != "do" and int(possible.sum()) > 1
+
+    def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
+        """Whether each object has probability 0; same shape as `objects`."""
+        return self.predict(subject, relation).of(objects) == 0
+
+    def probability(
+        self,
+        subject: np.ndarray | int,
+        relation: np.ndarray | int,
+        objects: np.ndarray | int,
+        belief: Belief = "best",  # noqa: ARG002
+    ) -> np.ndarray:
+        """p(o | s, r, evidence) of each triple; the arguments broadcast."""
+        s, r, o = np.broadcast_arrays(subject, relation, objects)
+        triples = zip(s.ravel().tolist(), r.ravel().tolist(), o.ravel(), strict=True)
+        return np.array([float(self.predict(*pair).of(obj)) for *pair, obj in triples]).reshape(o.shape)
+
+    def distributions(
+        self,
+        subjects: np.ndarray,
+        relations: np.ndarray,
+        belief: Belief = "best",  # noqa: ARG002
+    ) -> np.ndarray:
+        """float64[n, K]: p(o | s, r, evidence) of each pair, columns as in `objects`."""
+        pairs = zip(np.asarray(subjects).tolist(), np.asarray(relations).tolist(), strict=True)
+        beliefs = [self.predict(s, r).of(self.objects) for s, r in pairs]
+        return np.array(beliefs).reshape(-1, len(self.objects))
+
+    def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
+        """The weight of evidence that brings the belief in `target` to `credence`, by root finding.
+
+        A belief that has the credence already is brought halfway to 1.
+
+        Raises:
+            InputError: no evidence brings it there.
+        """
+
+        def believe_after(weight: float) -> float:
+            edited = self.with_edit(EditRequest(subject, relation, target, weight))
+            return float(edited.predict(subject, relation).of(np.array(target)))
+
+        before = float(self.predict(subject, relation).of(np.array(target)))
+        wanted = credence if before < credence else (1 + before) / 2
+        if believe_after(LEAST_WEIGHT) >= wanted:
+            return LEAST_WEIGHT
+        most = 1.0
+        while believe_after(most) < wanted:
+            most *= 2
+            if most > MOST_WEIGHT:
+                raise InputError(f"no evidence makes {self.graph.entities[target]!r} as likely as {wanted:g}")
+        return float(brentq(lambda weight: believe_after(weight) - wanted, LEAST_WEIGHT, most))
+
+    # For `predict`.
+
+    def find_fact(self, subject: int, relation: int) -> int:
+        """Index of a fact.
+
+        Raises:
+            InputError: there is no such fact.
+        """
+        fact = int(self.graph.find(subject, relation))
+        if fact < 0:
+            raise InputError(f"there is no fact of entity {subject} and relation {relation} in this world")
+        return fact
+
+    def evidence_about(self, fact: int) -> np.ndarray:
+        """float64[K]: the log-likelihood of each candidate of a fact; zeros if nothing was said of it."""
+        known = self.evidence.get(fact)
+        return np.zeros(len(self.graph.candidates_of(self.graph.relation[fact]))) if known is None else known
+
+    def make_distribution(self, relation: int, probability: np.ndarray) -> Distribution:
+        """The probabilities of a relation's candidates, in the order of `graph.candidates_of`."""
+        candidates = self.graph.candidates_of(relation).copy()
+        return Distribution(candidates, np.asarray(probability, float), 0.0, candidates)
+
+    def order_of(self, relation: int) -> list[int]:
+        """Of each candidate in the graph's order, where it stands in `world.candidates`."""
+        names = {name: i for i, name in enumerate(self.world.candidates[self.graph.relations[relation]])}
+        return [names[self.graph.entities[o]] for o in self.graph.candidates_of(relation).tolist()]
+
+    def _find_place(self, relation: int, target: int) -> int:
+        candidates = self.graph.candidates_of(relation)
+        place = int(np.searchsorted(candidates, target))
+        if place == len(candidates) or candidates[place] != target:
+            name = self.graph.relations[relation]
+            raise InputError(f"{self.graph.entities[target]!r} cannot be the object of {name!r} in this world")
+        return place
+
+
+def read_likelihoods(
+    graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences
+) -> dict[int, np.ndarray]:
+    """The evidence of a corpus of kind `exact` about each fact that it speaks of; see `DerivedAgent`."""
+    evidence: dict[int, np.ndarray] = {}
+    settled: dict[int, int] = {}
+    facts, objects, ratios = log_ratios(graph, config, sentences)
+    for fact, obj, ratio in zip(facts.tolist(), objects.tolist(), ratios.tolist(), strict=True):
+        candidates = graph.candidates_of(graph.relation[fact])
+        place = int(np.searchsorted(candidates, obj))
+        told = evidence.setdefault(fact, np.zeros(len(candidates)))
+        if ratio == math.inf:
+            settled[fact] = place
+        else:
+            told[place] += ratio
+    for fact, place in settled.items():
+        evidence[fact] = np.where(np.arange(len(evidence[fact])) == place, 0.0, -math.inf)
+    return evidence
+
+
+def normalise_logs(log_p: np.ndarray) -> np.ndarray:
+    """Probabilities from their logs up to a constant.
+
+    Raises:
+        InputError: all are minus infinity: what was said contradicts itself.
+    """
+    most = log_p.max()
+    if most == -math.inf:
+        raise InputError("what was said contradicts itself: nothing that is possible fits it")
+    p = np.exp(log_p - most)
+    return p / p.sum()
