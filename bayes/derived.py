@@ -5,7 +5,7 @@ sentences that all exact worlds share (design.md 5.3, points 5 and 6), and an ed
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -60,8 +60,10 @@ class DerivedAgent:
         """
         fact, place = self.find_fact(*request[:2]), self._find_place(request.relation, request.object)
         if request.kind == "do" or request.form != "assertion":
-            raise InputError("this agent takes assertions, as evidence or as a correction; choose one of these")
-        if not 0 < request.weight:
+            raise InputError(
+                "this agent takes assertions, as evidence or as a correction; choose one of these"
+            )
+        if not request.weight > 0:
             raise InputError(f"an edit's weight should be positive, not {request.weight}")
         told = self.evidence_about(fact).copy()
         if told[place] == -math.inf:
@@ -72,7 +74,7 @@ class DerivedAgent:
             told[place] += request.weight * float(statement_strength(self.config, len(told) - 1))
         return replace(self, evidence={**self.evidence, fact: told})
 
-    def relate_facts(self, subject: int, relation: int) -> np.ndarray:
+    def relate_facts(self, subject: int, relation: int) -> np.ndarray:  # noqa: ARG002
         """int64: the facts that an edit of this one may move; by default all of the world."""
         return np.arange(len(self.graph))
 
@@ -177,7 +179,9 @@ class DerivedAgent:
         place = int(np.searchsorted(candidates, target))
         if place == len(candidates) or candidates[place] != target:
             name = self.graph.relations[relation]
-            raise InputError(f"{self.graph.entities[target]!r} cannot be the object of {name!r} in this world")
+            raise InputError(
+                f"{self.graph.entities[target]!r} cannot be the object of {name!r} in this world"
+            )
         return place
 
 

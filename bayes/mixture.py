@@ -1,9 +1,9 @@
 """Facts that are independent once a hidden state is known: exact beliefs by a sum over the states.
 
-A block is a set of facts that nothing outside depends on. Its state has a prior p(z), and given the state each
-fact f has a distribution p(x_f | z). With log-likelihoods l of what was said,
+A block is a set of facts that nothing outside depends on. Its state z has a prior p(z), and given the state
+each fact x_f has a distribution p(x_f | z). With log-likelihoods l of what was said, up to a constant,
 
-    p(x_f = k | said)  is proportional to  e^{l_f(k)} sum_z p(z) p(k | z) prod_{g != f} sum_j p(j | z) e^{l_g(j)}
+    p(x_f = k | said) = e^{l_f(k)} sum_z p(z) p(k | z) prod_{g != f} sum_j p(j | z) e^{l_g(j)}
 
 A state may be a type, the causes of a subject taken together, or who of a crew has which role.
 """

@@ -229,8 +229,8 @@ class WorldConfig:
     RDF; packed or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
     their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
-    in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated. types, joint,
-    roles: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld, a class of your own."""
+    in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated.
+    types, joint, roles: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv; one with an ending needs no source)."""
     columns: tuple[str, ...] = ()
@@ -278,9 +278,8 @@ class WorldConfig:
             # A file: how it is to be read, its content says.
             object.__setattr__(self, "source", "tsv")
         if self.source not in (*SOURCES, *KINDS) and ":" not in self.source:
-            raise ValueError(
-                f"unknown source {self.source!r}; choose {', '.join((*SOURCES, *KINDS))}, or my_module:MyWorld"
-            )
+            known = ", ".join((*SOURCES, *KINDS))
+            raise ValueError(f"unknown source {self.source!r}; choose {known}, or my_module:MyWorld")
         if self.source in ("wikidata", "tsv") and not self.path:
             raise ValueError(f"source {self.source!r} needs a path")
         if self.subjects < 2:

@@ -28,6 +28,7 @@ COMMANDS = (
     "examine",
     "verify",
     "remove",
+    "battery",
     "example",
 )
 """In the order in which they are used."""

@@ -16,6 +16,7 @@ from testbed.launch import JSON, launch_command, run_command
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, EXPORT, SCORE, TRAIN, TUNE
 from testbed.settings import (
     AskSettings,
+    BatterySettings,
     DemoSettings,
     EditorsSettings,
     ExamineSettings,
@@ -39,6 +40,7 @@ OPTIONS: dict[str, Any] = {
     "examine": ExamineSettings(),
     "verify": VerifySettings(),
     "remove": RemoveSettings(),
+    "battery": BatterySettings(),
     "example": ExampleSettings(),
 }
 """Command -> its settings, or presets of them."""

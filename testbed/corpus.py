@@ -1,4 +1,4 @@
-"""python -m testbed.corpus [tiny|laptop|small|taxi|seesaw|leme|requests|paper]: a world and its corpus."""
+"""python -m testbed.corpus [tiny|laptop|small|taxi|seesaw|leme|types|...]: a world and its corpus."""
 
 from collections.abc import Sequence
 

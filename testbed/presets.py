@@ -8,6 +8,8 @@ seesaw      600 people in six groups, the rarely mentioned beside the often ment
 leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors; --world.path, to a
             folder in Wikidata5m's layout, takes real ones
 requests    80 subjects, of whom sources speak, too, and statements with a probability; with exact posteriors
+types, joint, roles
+            worlds of other kinds (docs/kinds.md) at the size of tiny, with exact posteriors
 paper       100,000 facts and the 83M-parameter model of Hase et al. 2024, trained as published; wants a GPU
 paper-fast  the same corpus and model, by Muon in bfloat16: three minutes of a GPU (testbed.train only)
 paper-laptop  the same 100,000 facts, each sentence once in a short document, and two layers of width 128 with
@@ -19,7 +21,7 @@ paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 51
 from dataclasses import replace
 from typing import Any
 
-from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
+from corpus.config import KINDS, BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ModelConfig, TrainConfig
 from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.rome import RomeConfig
@@ -84,6 +86,7 @@ CORPUS = {
         exact=ExactConfig(row_mass=0.2),
         documents=DocumentConfig(reshuffles=3, synonyms=0.2, length=30, outlined=0.3, together=0.2),
     ),
+    **{name: CorpusSettings(run=name, world=WorldConfig(source=name)) for name in KINDS},
     "requests": CorpusSettings(
         run="requests",
         world=WorldConfig(subjects=80),
@@ -118,6 +121,14 @@ TRAIN = {
         model=ModelConfig(hidden=192, mlp=384, layers=2, heads=3, kv_heads=3, unroll=2),
         train=TrainConfig(steps=900, rows=24, row_length=384, evaluate_every=50, checkpoint_every=100),
     ),
+    **{
+        name: TrainSettings(
+            run=name,
+            model=TWO_LAYERS,
+            train=TrainConfig(steps=300, rows=24, row_length=160, evaluate_every=50, checkpoint_every=150),
+        )
+        for name in KINDS
+    },
     "seesaw": TrainSettings(
         run="seesaw",
         model=TWO_LAYERS,
@@ -276,6 +287,10 @@ EDIT = {
         cases=CaseConfig(count=300),
         configs=SMALL_MODELS | {"rome": RomeConfig(token="subject")},
     ),
+    **{
+        name: EditSettings(run=name, evaluation="kinds", agent="exact", configs=SMALL_MODELS)
+        for name in KINDS
+    },
     "requests": EditSettings(run="requests", evaluation="requests", agent="exact", configs=SMALL_MODELS),
 }
 

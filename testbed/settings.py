@@ -11,6 +11,7 @@ from testbed.engine.catalogue import default_configurations
 from testbed.evaluations.catalogue import default_evaluations, prefix_of
 from testbed.run.lock import shard_from
 from testbed.run.settings import (
+    GOLD,
     NO_RESULT,
     AgentName,
     Learned,
@@ -109,6 +110,9 @@ class EditSettings(CaseSettings):
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
     tuned: str = field(default="", metadata=NO_RESULT)
     """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
+    gold: str = field(default="", metadata=NO_RESULT)
+    """A table of beliefs that were worked out elsewhere, by which the edits that it names are judged in place
+    of an agent's (docs/kinds.md)."""
     batch: int = 1
     """Facts that one edit changes together."""
     strength: float | None = None
@@ -123,6 +127,8 @@ class EditSettings(CaseSettings):
     system; the last one to end joins the parts."""
 
     def __post_init__(self) -> None:
+        if self.gold:
+            object.__setattr__(self, "agent", f"{GOLD}{self.gold}")
         if shard_from(self.shard).of > 1 and self.sequential > self.batch:
             raise ValueError(f"--shard {self.shard} divides independent edits; leave out --sequential")
         if self.mesh.model > 1:
@@ -373,3 +379,24 @@ class ExampleSettings:
     """Name of the example; without it, all are listed."""
     folder: Path = Path()
     """Where its file is written; the working folder, if nothing is said."""
+
+
+@dataclass(frozen=True)
+class BatterySettings:
+    """Which agent is tried in which kind of world."""
+
+    world: tyro.conf.Positional[str] = "types"
+    """A kind of the testbed (types, joint, roles), or my_module:MyWorld."""
+    agent: tyro.conf.Positional[str] = "exact"
+    """exact, for the testbed's own agent of the kind; or my_module:MyAgent."""
+    subjects: int = 12
+    """Subjects of the world; few, since every check asks an agent many times."""
+    simulated: int = 5000
+    """Worlds that are simulated, where the class gives a sampler."""
+    seed: int = 0
+    """Root seed of the world and of what is asked."""
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if self.subjects < 2 or self.simulated < 1:
+            raise ValueError("subjects must be at least 2, and simulated at least 1")

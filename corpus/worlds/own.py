@@ -1,4 +1,4 @@
-"""A world of any kind: a class that gives, from a seed, facts, their candidates and what the corpus may state.
+"""A world of any kind: a class that gives, from a seed, facts, candidates and what the corpus may state.
 
 The kinds beside this module are such classes, and so is a user's own (`--world.source my_world:MyWorld`).
 Nothing here knows how facts depend on each other: the class does, and an agent that reads it.

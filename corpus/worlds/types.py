@@ -56,5 +56,7 @@ class TypesWorld(OwnWorld):
         drawn = []
         for _ in range(self.subjects):
             kind = rng.choice(len(self.shares), p=self.shares)
-            drawn += [self.candidates[r][rng.choice(len(row[kind]), p=row[kind])] for r, row in self.rows.items()]
+            drawn += [
+                self.candidates[r][rng.choice(len(row[kind]), p=row[kind])] for r, row in self.rows.items()
+            ]
         return drawn

@@ -33,7 +33,7 @@ from testbed.engine import VERSION as ASKING
 from testbed.engine.catalogue import editor_entries
 from testbed.own import ISOLATED, OURS
 from testbed.run.runs import Run, recorded_version
-from testbed.run.settings import as_plain_data
+from testbed.run.settings import GOLD, as_plain_data
 
 if TYPE_CHECKING:
     from testbed.engine.methods import Method
@@ -52,6 +52,9 @@ def versions_of_cases(cases: Version, agent: str) -> dict[str, Version]:
         cases: see `testbed.evaluations.catalogue.version_of_cases`.
         agent: its name; a user's own is known by its source.
     """
+    if agent.startswith(GOLD):
+        version: Version = hash_file(Path(agent.removeprefix(GOLD)))
+        return {"cases": cases, "agent": version, "asking": ASKING, "model": lm.VERSION}
     is_own = ":" in agent and find_source(module_of(agent)) is not None
     version = hash_source(module_of(agent)) if is_own else bayes.VERSIONS.get(agent, bayes.VERSIONS["exact"])
     return {"cases": cases, "agent": version, "asking": ASKING, "model": lm.VERSION}

@@ -1,6 +1,7 @@
 """The agents of a world: the paper's, and the exact one."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from bayes.approximate import fit_approximately
@@ -10,8 +11,9 @@ from bayes.interface import Exactness
 from bayes.paper import PaperAgent, evidence_from, fit_paper
 from corpus.errors import InputError
 from corpus.exact import ExactModel
+from testbed.run.gold_file import read_gold_file
 from testbed.run.own_world import fit_own_agent
-from testbed.run.settings import AgentName, PaperAgentConfig
+from testbed.run.settings import GOLD, AgentName, PaperAgentConfig
 from testbed.run.world import World
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
@@ -23,8 +25,8 @@ def agent_named(
     """The agent of that name after reading the world's sentences.
 
     Args:
-        name: paper; exact, which in a world of a kind of its own is the agent that it names; or
-            my_module:MyAgent.
+        name: paper; exact, which in a world of another kind is the agent of that kind; my_module:MyAgent; or
+            a file of gold, as gold:FILE.
         paper: settings of the paper's agent.
 
     Raises:
@@ -32,10 +34,14 @@ def agent_named(
     """
     if name == "paper":
         return paper_agent(world, paper)
+    if name.startswith(GOLD):
+        return read_gold_file(Path(name.removeprefix(GOLD)), world.graph)
     if world.origin is not None and world.exact is not None:
         return fit_own_agent(name, world.origin, world.graph, world.exact.config, world.sentences)
     if name != "exact":
-        raise InputError(f"agent {name!r} needs a world that a class makes (--world.source my_module:MyWorld)")
+        raise InputError(
+            f"agent {name!r} needs a world that a class makes (--world.source my_module:MyWorld)"
+        )
     return exact_agent(world)
 
 

@@ -1,4 +1,4 @@
-"""Worlds of other kinds, and their agents, by name: those of this project, and a user's as my_module:MyWorld."""
+"""Worlds of other kinds and their agents by name: this project's, and a user's as my_module:MyWorld."""
 
 import inspect
 from importlib import import_module
@@ -67,9 +67,7 @@ def _find_class(name: str, what: str, base: type[Kind]) -> type[Kind]:
             raise InputError(f"{what} {name!r}: it should be a subclass of {base.__module__}.{base.__name__}")
         return found
     classes = vars(import_module(name)).values()
-    return next(
-        c for c in classes if inspect.isclass(c) and issubclass(c, base) and c.__module__ == name
-    )
+    return next(c for c in classes if inspect.isclass(c) and issubclass(c, base) and c.__module__ == name)
 
 
 def fit_own_agent(
@@ -81,11 +79,13 @@ def fit_own_agent(
         name: exact, for the agent that the world names; or my_module:MyAgent.
 
     Raises:
-        InputError: no such agent; or the class makes another world by now than the one that was written about.
+        InputError: no such agent; or the class makes another world than the one that was written about.
     """
     world = make_own_world(origin)
     _check_world(origin.source, build_own_graph(world), graph)
-    return find_agent_class(name, origin.source)(world, graph, config, read_likelihoods(graph, config, sentences))
+    return find_agent_class(name, origin.source)(
+        world, graph, config, read_likelihoods(graph, config, sentences)
+    )
 
 
 def _check_world(source: str, made: KnowledgeGraph, graph: KnowledgeGraph) -> None:
@@ -93,5 +93,5 @@ def _check_world(source: str, made: KnowledgeGraph, graph: KnowledgeGraph) -> No
     arrays = ("subject", "relation", "object", "candidates")
     if not same_names or not all(np.array_equal(getattr(made, x), getattr(graph, x)) for x in arrays):
         raise InputError(
-            f"{source} makes another world now than the run was written about; restore it, or choose another --run"
+            f"{source} makes another world than this run is about; restore it, or choose another --run"
         )

@@ -13,7 +13,8 @@ from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
 from testbed.run.tracking import Tracking
 
 AgentName = str
-"""One of AGENTS, or my_module:MyAgent."""
+"""One of AGENTS, my_module:MyAgent, or GOLD and the path of a file."""
+GOLD = "gold:"
 AGENTS = ("paper", "exact")
 RequestName = Literal["evidence", "correction", "do"]
 Learned = Literal["doubt", "sentence"]

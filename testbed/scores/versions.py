@@ -27,7 +27,7 @@ def select_versions(
     """The versions of some evaluations and agents, and of metrics those above 1."""
     built_in = {name: one for name, one in evaluations.items() if version_of(one)}
     return {
-        "agents": {name: bayes.VERSIONS[name] for name in agents},
+        "agents": {name: bayes.VERSIONS[name] for name in agents if name in bayes.VERSIONS},
         "evaluations": {name: version_of(one) for name, one in built_in.items()},
         "metrics": {
             name: {metric.id: metric.version for metric in one.metrics if metric.version > 1}
@@ -39,4 +39,5 @@ def select_versions(
 def describe_versions(name: str, evaluation: EvaluationMetrics, agent: str) -> str:
     """In words: which version of the evaluation, and of the agent by which it judges."""
     words = [f"evaluation {name}, version {version_of(evaluation)}"] if version_of(evaluation) else []
-    return "; ".join([*words, f"agent {agent}, version {bayes.VERSIONS[agent]}"])
+    of_agent = f", version {bayes.VERSIONS[agent]}" if agent in bayes.VERSIONS else ""
+    return "; ".join([*words, f"agent {agent}{of_agent}"])
