@@ -67,7 +67,8 @@ def _refuse_unused(options: CorpusSettings) -> None:
     """Refuse options of the other kind of corpus; those of some preset are not meant."""
     names = [f.name for f in fields(options.exact)] if options.kind == "published" else ()
     values = {f"exact.{name}": getattr(options.exact, name) for name in names}
-    usual = {key: [getattr(p.exact, key[6:]) for p in CORPUS.values()] for key in values}
+    presets = [preset for preset in CORPUS.values() if not preset.world.is_own]
+    usual = {key: [getattr(preset.exact, key[6:]) for preset in presets] for key in values}
     if options.kind == "exact":
         values, usual = {"distractors": options.distractors}, {"distractors": [CorpusSettings.distractors]}
     for name, value in values.items():
