@@ -229,26 +229,32 @@ def temper_naively(p, temperature):
 
 
 def twin_of_recalibrated_skill(rows, _):
-    """The least distance of a dense grid; the metric finds one that is no greater, or hardly."""
+    """By hand: each stratum's temperature in the other half of the cases, on a dense grid."""
     by_group = defaultdict(list)
     for r in rows["choices"]:
         if r["role"] not in ("s1r1", *SPOT):
-            by_group[r["case"], (r["stated"] > 0) + (r["stated"] > 3)].append(r)
-    sums = [
-        sum(
-            min(
-                sum(
-                    tv(temper_naively(r[when], t), r["agent_evidence"])
-                    if t != 1
-                    else tv(r[when], r["agent_evidence"])
-                    for r in of
-                )
-                for t in (1, *np.geomspace(1 / 16, 16, 161))
+            by_group[r["case"] % 2, (r["stated"] > 0) + (r["stated"] > 3)].append(r)
+
+    def distance(r, when, t):
+        p = r[when] if t == 1 else temper_naively(r[when], t)
+        return tv(p, r["agent_evidence"])
+
+    sums = []
+    for when in ("lm_before", "lm_after"):
+        best = {
+            group: min(
+                (1, *np.geomspace(1 / 16, 16, 641)),
+                key=lambda t, of=of: sum(distance(r, when, t) for r in of),
             )
-            for of in by_group.values()
+            for group, of in by_group.items()
+        }
+        sums.append(
+            sum(
+                distance(r, when, best.get((1 - half, stratum), 1))
+                for (half, stratum), of in by_group.items()
+                for r in of
+            )
         )
-        for when in ("lm_before", "lm_after")
-    ]
     return 1 - sums[1] / sums[0]
 
 

@@ -1,5 +1,7 @@
 """The unedited model recalibrated on facts that no case asks: which these are, and what is fitted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +22,7 @@ from testbed.scores.recalibration import (
 )
 from testbed.scores.temperature import temper
 from tests.edited import hase_cases
-from tests.random_answers import HASE, distributions, draw_answers, flat
+from tests.random_answers import CASES, HASE, distributions, draw_answers, flat
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -99,3 +101,17 @@ def test_results_know_the_references_and_pools_keep_them(tmp_path):
     assert pool_results([known, bare], [0, 1]).recalibrated is None
     write_temperatures(path, None)
     assert recalibrate_results(bare, path).recalibrated is None
+
+
+@given(SEEDS, st.integers(0, CASES - 1))
+def test_no_case_s_own_gold_moves_its_own_temperatures(seed, case):
+    """What the agent believes of a case is what other cases are fitted to, and never the case itself."""
+    results = flat(draw_answers(seed))
+    c, rng = results.choices, np.random.default_rng(seed)
+    mine = c.case == case
+    gold = np.where(mine[:, None, None], distributions(rng, len(c.case), c.agent.shape[1]), c.agent)
+    other = replace(results, choices=c._replace(agent=gold))
+    before, after = (HASE.readers(of, "x")["x"].temperatures for of in (results, other))
+    np.testing.assert_array_equal(before[mine], after[mine])
+    moved = (before != after).any(1)
+    assert set(c.case[moved] % 2) <= {1 - case % 2}

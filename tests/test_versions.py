@@ -198,7 +198,7 @@ def test_versions_in_words_and_of_a_users_own():
     assert version_of_metric(Hase(), Hase().metrics[0]) == 1
     assert version_of_metric(Mine(), Mine().metrics[0]) == 0
     assert select_versions({"hase": Hase()}, []) == {
-        "agents": {}, "evaluations": {"hase": 1}, "metrics": {"hase": {}}
+        "agents": {}, "evaluations": {"hase": 1}, "metrics": {"hase": {"skill.recalibrated": 2}}
     }  # fmt: skip
     raised = {"old_stereotype_excess": 2, "stereotype_excess": 2, "success": 2}
     assert select_versions({"seesaw": Seesaw()}, [])["metrics"] == {"seesaw": raised}

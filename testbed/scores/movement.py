@@ -7,12 +7,11 @@ variation. Where dq is nearly 0 the agent stayed, and the direction of dq means 
 
 import numpy as np
 
-from testbed.run.strata import STRATA, strata_of
 from testbed.scores.cores import lazy_property
 from testbed.scores.distances import sum_last_axis, total_variation, with_remainder
 from testbed.scores.metric import DISTANCE, Metric
 from testbed.scores.readers import Answers
-from testbed.scores.temperature import nearest_temperatures, temper
+from testbed.scores.temperature import temper
 
 
 class Movement:
@@ -67,20 +66,21 @@ class Movement:
 
     @lazy_property
     def skill_recalibrated(self) -> Metric:
-        """Skill of p1 over p0, each brought as near to q1 as one temperature a case and stratum brings it.
+        """Skill of p1 over p0, each under the reader's temperatures, which were fitted on other cases.
 
-        Strata are those of the facts in question. Temperatures multiply: a reader that only softens or
-        sharpens p0, even differently in each case, ends where p0 does and has 0. Both fits are to these very
-        questions, because a temperature fitted elsewhere would leave something to gain by another one here.
+        Temperatures multiply: a reader that only softens or sharpens p0 ends where p0 does and has 0.
+
+        Raises:
+            ValueError: the reader has no temperatures; see `testbed.scores.recalibration`.
         """
-        reader, answers = self._answers.reader, self._answers
-        # Most readers start from the same; it is kept beside what was found, so that its identity stays.
-        key = ("recalibrated", reader.time, id(reader.start), self._among.tobytes())
-        _, before = answers.once(key, lambda: (reader.start, self._recalibrated_distance(reader.start)))
-        after = (
-            before if reader.probability is reader.start else self._recalibrated_distance(reader.probability)
+        reader = self._answers.reader
+        if reader.temperatures is None:
+            raise ValueError("this reader has no temperatures; take readers from recalibrate_readers")
+        before, after = (
+            total_variation(temper(p, temperatures), self._goal)
+            for p, temperatures in zip((reader.start, reader.probability), reader.temperatures.T, strict=True)
         )
-        return answers.ratio_over(before - after, before, self._among)
+        return self._answers.ratio_over(before - after, before, self._among)
 
     @lazy_property
     def propagation_ratio(self) -> Metric:
@@ -172,20 +172,6 @@ class Movement:
         if floor is None:
             floor, among = after, np.zeros(len(among), bool)
         return self._answers.ratio_over(floor - after, floor, among)
-
-    def _recalibrated_distance(self, p: np.ndarray) -> np.ndarray:
-        """TV to q1 of each choice that counts, 0 elsewhere."""
-        here, group = self._answers.once(("strata", self._among.tobytes()), self._group_by_stratum)
-        goal, p = self._goal[here], p[here]
-        distance = np.zeros(len(self._among))
-        distance[here] = total_variation(temper(p, nearest_temperatures(p, goal, group)[group]), goal)
-        return distance
-
-    def _group_by_stratum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which choices count, and from 0 the group of each: the same for those of one case and stratum."""
-        choices, here = self._answers.choices, np.flatnonzero(self._among)
-        stratum = np.searchsorted(STRATA, strata_of(choices.stated[here]))
-        return here, np.unique(choices.case[here] * len(STRATA) + stratum, return_inverse=True)[1]
 
     def _mean_of_added(self, among: np.ndarray) -> Metric:
         reader = self._answers.reader

@@ -82,6 +82,7 @@ def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Rea
             texts=take_known(reader.texts, part.passages),
             losses=take_known(reader.losses, part.passages),
             lost=take_known(reader.lost, part.cases),
+            temperatures=take_known(reader.temperatures, part.choices),
         )
         for name, reader in readers.items()
     }

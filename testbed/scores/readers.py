@@ -48,6 +48,8 @@ class Reader(NamedTuple):
         claims_only: whether it gives truth values alone, and has the metrics of claims alone.
         lost: bool[E], the cases that it has no numbers for, which count as failures; None where there are
             none.
+        temperatures: float64[N, 2], before and after the edit, fitted on other cases than each choice's; None
+            where the evaluation fits none, see `testbed.scores.recalibration`.
     """
 
     probability: np.ndarray
@@ -60,6 +62,7 @@ class Reader(NamedTuple):
     losses: np.ndarray | None = None
     claims_only: bool = False
     lost: np.ndarray | None = None
+    temperatures: np.ndarray | None = None
 
 
 def reference_readers(results: Results, editor: str, interpretation: int = 1) -> dict[str, Reader]:

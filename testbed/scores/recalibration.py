@@ -1,5 +1,10 @@
-"""The unedited model under temperatures fitted on facts that no case uses: what softening alone gains."""
+"""Models under temperatures fitted where they are not scored: what softening alone gains.
 
+The unedited model has one fitted on facts that no case uses, as a reader of its own. For the skill that no
+temperature buys, every reader has some fitted on the other half of the cases.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +14,8 @@ import numpy as np
 from corpus.files import hash_content, read_record, write_record
 from testbed.engine.results import Results
 from testbed.run.strata import STRATA, strata_of
-from testbed.scores.temperature import nearest_temperatures, temper
+from testbed.scores.readers import Reader
+from testbed.scores.temperature import fit_on_other_half, nearest_temperatures, temper
 
 FEWEST = 20
 """Facts that a temperature is fitted on."""
@@ -76,3 +82,40 @@ def recalibrate_results(results: Results, path: Path) -> Results:
     by_stratum = kinds[np.searchsorted(STRATA, strata)]
     recalibrated = np.stack([temper(lm, np.full(len(lm), known["one"])), temper(lm, by_stratum)], axis=1)
     return replace(results, recalibrated=recalibrated)
+
+
+def recalibrate_readers(
+    results: Results, readers: Mapping[str, Reader], among: np.ndarray
+) -> dict[str, Reader]:
+    """Readers with the temperatures that bring them nearest to the agent: `Reader.temperatures`.
+
+    There is one for each world and stratum of the facts in question, before and after the edit. Cases of even
+    numbers have what was fitted on those of odd ones, and the other way round.
+
+    Args:
+        among: bool[N], the choices that are fitted and scored; others keep a temperature of 1.
+    """
+    choices, cases = results.choices, results.cases
+    here = np.flatnonzero(among)
+    # Case by case, so that the order of questions is nothing to a sum.
+    here = here[np.argsort(choices.case[here], kind="stable")]
+    case = choices.case[here]
+    world = cases["run"][case] if "run" in cases else np.zeros_like(case)
+    stratum = np.searchsorted(STRATA, strata_of(choices.stated[here]))
+    group, half = world * len(STRATA) + stratum, cases["case"][case] % 2
+    known: dict[tuple[int, int], np.ndarray] = {}
+
+    def fit(p: np.ndarray, time: int) -> np.ndarray:
+        if (id(p), time) not in known:
+            temperatures = known[id(p), time] = np.ones(len(choices.case))
+            temperatures[here] = fit_on_other_half(p[here], choices.agent[here, time], group, half)
+        return known[id(p), time]
+
+    def fit_reader(reader: Reader) -> np.ndarray:
+        after = reader.probability
+        if reader.lost is not None and reader.lost.any():
+            # What has no numbers says nothing of a temperature.
+            after = np.where(reader.lost[choices.case, None], reader.start, after)
+        return np.stack([fit(p, reader.time) for p in (reader.start, after)], axis=1)
+
+    return {name: reader._replace(temperatures=fit_reader(reader)) for name, reader in readers.items()}

@@ -27,6 +27,7 @@ Summary = dict[str, dict[str, dict[str, Estimate]]]
 """Subset -> reader -> metric -> estimate."""
 
 Of = TypeVar("Of")
+_FLOOR = "no edit, for edits that left no numbers"
 
 
 class ScoredEditor(NamedTuple):
@@ -140,12 +141,17 @@ def _measure_together(
     evaluation: EvaluationMetrics, results: Results, readers: Mapping[str, Reader]
 ) -> MetricsByReader:
     """As `measure_reader`, for several readers, which share what they are held against."""
+    has_lost = any(reader.lost is not None and reader.lost.any() for reader in readers.values())
+    unedited = evaluation.readers(results, "").get(NO_EDIT) if has_lost else None
+    floor = {_FLOOR: unedited} if unedited is not None else {}
 
     def measure_part(part: CasePart) -> dict[tuple[str, str], Metric]:
+        taken = take_readers({**readers, **floor}, part)
+        worst = taken.pop(_FLOOR, None)
         return {
             (name, metric): values
-            for name, reader in take_readers(readers, part).items()
-            for metric, values in _measure_cases(evaluation, part.results, reader).items()
+            for name, reader in taken.items()
+            for metric, values in _measure_cases(evaluation, part.results, reader, worst).items()
         }
 
     measured: MetricsByReader = {name: {} for name in readers}
@@ -154,14 +160,15 @@ def _measure_together(
     return measured
 
 
-def _measure_cases(evaluation: EvaluationMetrics, results: Results, reader: Reader) -> dict[str, Metric]:
+def _measure_cases(
+    evaluation: EvaluationMetrics, results: Results, reader: Reader, unedited: Reader | None
+) -> dict[str, Metric]:
     measured = evaluation.measure(results, reader)
     if reader.claims_only:
         of_claims = {m.id for m in evaluation.metrics if m.of_claims}
         return {name: metric for name, metric in measured.items() if name in of_claims}
     if reader.lost is None or not reader.lost.any():
         return measured
-    unedited = evaluation.readers(results, "").get(NO_EDIT)
     floor = evaluation.measure(results, unedited._replace(time=reader.time)) if unedited is not None else {}
     return count_failures(measured, floor, evaluation.metrics, reader.lost)
 

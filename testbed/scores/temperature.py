@@ -47,11 +47,25 @@ def nearest_temperatures(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> 
     return np.concatenate(found) if found else np.empty(0)
 
 
-def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The temperatures of some groups that follow each other.
+def fit_on_other_half(p: np.ndarray, goal: np.ndarray, group: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """float64[N]: for each row the nearest temperature of its group's rows in the other half.
 
-    Distances are summed in single precision, which moves the least of them by 1e-7 at most.
+    So no row's goal moves its own temperature. It is 1 where the other half has none of the group.
+
+    Args:
+        p, goal: float64[N, C].
+        group: int64[N], from 0.
+        half: int64[N], 0 or 1.
     """
+    keys, place = np.unique(2 * group + half, return_inverse=True)
+    fitted = nearest_temperatures(p, goal, place)
+    wanted = 2 * group + 1 - half
+    there = np.isin(wanted, keys)
+    return np.where(there, fitted[np.searchsorted(keys, np.where(there, wanted, 2 * group + half))], 1.0)
+
+
+def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The temperatures of some groups that follow each other."""
     group = group - group[0]
     groups = int(group[-1]) + 1
     unchanged = np.bincount(group, total_variation(p, goal), groups)
@@ -62,12 +76,12 @@ def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndar
     fall = np.bincount(group, -np.where(finite, ratios, 0.0).sum(-1), groups)
     scale = fall / np.maximum(np.bincount(group, finite.sum(-1), groups), 1)
     scale[scale == 0] = 1.0
-    ratios, goal = ratios.astype(np.float32), with_remainder(goal).astype(np.float32)
-    ones = np.ones(ratios.shape[-1], np.float32)
+    goal = with_remainder(goal)
+    ones = np.ones(ratios.shape[-1])
 
     def weigh(octaves: np.ndarray) -> np.ndarray:
         coldness = 1 / (scale * 2.0**octaves)
-        return np.exp(ratios * coldness.astype(np.float32)[group, None])
+        return np.exp(ratios * coldness[group, None])
 
     def sum_distances(weights: np.ndarray) -> np.ndarray:
         # BLAS may raise the flag of an invalid number for what lies beside its rows.

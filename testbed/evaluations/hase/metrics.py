@@ -46,6 +46,7 @@ from testbed.scores.metric import (
 )
 from testbed.scores.movement import Movement
 from testbed.scores.readers import has_to_change, is_as_good
+from testbed.scores.recalibration import recalibrate_readers
 
 NEAR = 0.1
 
@@ -115,6 +116,12 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
     masks |= {f"support {name}": (bins == i) & ~s["reinforces"] for i, name in enumerate(SUPPORT_BINS)}
     masks |= {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA}
     return masks | held_out_subsets(s)
+
+
+def make_readers(results: Results, editor: str) -> dict[str, readers.Reader]:
+    """The edited model under its editor's name, and the usual references, with temperatures for skill."""
+    known = readers.reference_readers(results, editor)
+    return recalibrate_readers(results, known, ~np.isin(results.choices.role, (REQUEST, *SPOT_CHECKS)))
 
 
 class Answers(readers.Answers):
@@ -443,9 +450,9 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     MetricDefinition(
         SKILL_RECALIBRATED, "Coherence gained after each model, edited and not, gets its best temperature, "
-        "one a case and stratum. Mere softening or sharpening gains none.",
+        "one a stratum, fitted on other cases. Mere softening or sharpening gains none.",
         "high", "headline", compute=lambda a: a.movement.skill_recalibrated, needs_edit=True,
-        label="coherence gained, recalibrated",
+        label="coherence gained, recalibrated", version=2,
     ),
     _define_over_recalibrated(
         SKILL, "coherence gained", "high", lambda a: a.movement.skill_over_recalibrated),
