@@ -21,7 +21,8 @@ called there where that is another word:
 The words above and before a cell, and those of `all`, say which figure it is: the one that has them all among
 its words (its record, table, section, labels and name), and the fewest others. `-` marks a row or column that
 no record has; `row 3` and `column 2` stand for printed words that are not alone. A number that the figure
-rounds to stays as it is; any other, and a `?`, is written anew. The words of a table are the writer's.
+rounds to stays as it is; any other, and a `?`, is written anew. The words of a table are the writer's;
+the column *verdict* beside what papers print is computed (`experiments.verdicts`).
 """
 
 import re
@@ -36,6 +37,7 @@ from experiments.command import launch_module
 from experiments.doc_pictures import CHARTS, Chart, Words, draw_chart
 from experiments.figures import FIGURES, Figure, read_figures
 from experiments.record import RECORDS
+from experiments.verdicts import fill_verdicts
 from testbed.console import say
 from testbed.scores.tables import format_interval
 
@@ -117,7 +119,7 @@ def fill_page(text: str, page: str) -> str:
         table = fill_table(match["table"], read_spec(match["spec"]), f"{page}, line {line}")
         return f"<!-- table: {match['spec']}-->\n{table}<!-- end -->"
 
-    return BLOCK.sub(fill_block, text)
+    return fill_verdicts(BLOCK.sub(fill_block, text))
 
 
 def read_spec(text: str) -> Spec:
