@@ -1,4 +1,4 @@
-"""embeddings: what the request's tokens mean, and nothing else, is trained (Hase A.2).
+"""embeddings: what the request's tokens mean, and nothing else, is trained (Hase A.4).
 
 e_t becomes e_t + d_t for every token t read of (s, r, o*), d fitted by AdamW to -log p(o* | s, r) from 0.
 """

@@ -1,4 +1,4 @@
-"""full: fine-tuning of the weights themselves, all of them or those of some layers (Hase A.2).
+"""full: fine-tuning of the weights themselves, all of them or those of some layers (Hase A.4).
 
 W <- W - eta grad_W of -log p_W(o* | s, r), `steps` times, the gradient clipped.
 """

@@ -7,7 +7,7 @@ from lm.editors.entry import TENFOLD, Entry, require_positive
 
 @dataclass(frozen=True)
 class LoraConfig:
-    """Low-rank adapters trained on the request; the defaults are the paper's (Hase A.2)."""
+    """Low-rank adapters trained on the request; the defaults are the paper's (Hase A.4)."""
 
     rank: int = 1
     """Rank of each adapter."""

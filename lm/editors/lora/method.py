@@ -1,4 +1,4 @@
-"""lora-down and lora-all: low-rank adapters on matrices of every layer, Hase's main editor (A.2).
+"""lora-down and lora-all: low-rank adapters on matrices of every layer, Hase's main editor (A.4).
 
 x W becomes x W + (alpha / rank) x A B, where A and B are fitted by AdamW to -log p(o* | s, r) from B = 0.
 """
