@@ -3,9 +3,9 @@
 Command:
     python -m experiments.decision_accuracy 2026-11-26-transfer pretrain-paper-fast
 
-Of the pairs of editors that surely differ on the large model, as their 95% intervals are apart, what share
-does the small model order alike? A rank correlation counts pairs that the large model does not tell apart, too:
-among values that are all near 0 it says nothing of an order. Takes a second; no model and no run are needed.
+Of the pairs of editors that surely differ on the large model, as their intervals are apart: what share does
+the small model order alike? A rank correlation counts pairs that the large model does not tell apart, too:
+among values that are all near 0 it says nothing of an order. Takes a second; no model is needed.
 """
 
 from collections.abc import Mapping
