@@ -458,9 +458,10 @@ def test_plans_cover_every_case_once(sequences, rounds, batch, data):
     cases = sequences * sequence
     order = data.draw(st.just(()) | st.permutations(range(cases)))
     swept = SweepPlan(cases, sequence, batch, abreast, order)
-    chunks = [swept.cases_of(first) for first in swept.firsts]
-    assert {chunk.shape for chunk in chunks} == {(abreast, sequence)}
-    parts = [chunk[: swept.sequences_in(first)] for chunk, first in zip(chunks, swept.firsts, strict=True)]
+    chunks = swept.chunks()
+    assert {chunk.cases.shape for chunk in chunks} == {(abreast, sequence)}
+    assert len({chunk.stem for chunk in chunks}) == len(chunks)
+    parts = [chunk.cases[: chunk.sequences] for chunk in chunks]
     np.testing.assert_array_equal(np.concatenate(parts).ravel(), order or np.arange(cases))
     assert swept.rounds == rounds
     assert all(mark % batch == 0 and mark <= sequence for mark in swept.marks)

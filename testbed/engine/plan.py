@@ -36,6 +36,22 @@ ON_PROCESSORS = 1e13
 """Arithmetic of edits side by side: a minute or two of two cores."""
 
 
+class Chunk(NamedTuple):
+    """Sequences that are edited side by side.
+
+    Attributes:
+        control: what the editor is told in place of the request, "" for the request.
+        cases: int[abreast, sequence].
+        sequences: how many of them are not repeated ones.
+        stem: what the names of its tables begin with.
+    """
+
+    control: str
+    cases: np.ndarray
+    sequences: int
+    stem: str
+
+
 class SweepPlan(NamedTuple):
     """How the cases of a sweep are edited.
 
@@ -59,11 +75,6 @@ class SweepPlan(NamedTuple):
         return self.sequence // self.batch
 
     @property
-    def firsts(self) -> range:
-        """The first sequence of every chunk."""
-        return range(0, self.cases // self.sequence, self.abreast)
-
-    @property
     def marks(self) -> list[int]:
         """Numbers of edits after which all earlier ones of a sequence are asked again."""
         if self.sequence == 1:
@@ -75,33 +86,19 @@ class SweepPlan(NamedTuple):
         """What the names of tables begin with: after each mark, and "" for every edit when it was made."""
         return [*(f"retained-{mark}-" for mark in self.marks), ""]
 
-    def cases_of(self, first: int) -> np.ndarray:
-        """int[abreast, sequence]: the cases of a chunk.
+    def chunks(self, control: str = "") -> list[Chunk]:
+        """All cases, in chunks of one shape: the last one repeats its last sequence to have it.
 
-        The last one repeats its last sequence, so that every chunk has one shape.
+        Args:
+            control: what the editor is told in place of the request.
         """
         lines = np.array(self.order or range(self.cases)).reshape(-1, self.sequence)
-        return lines[np.minimum(np.arange(first, first + self.abreast), len(lines) - 1)]
-
-    def sequences_in(self, first: int) -> int:
-        """How many sequences of a chunk are not repeated ones."""
-        return min(self.abreast, self.cases // self.sequence - first)
-
-
-class Chunk(NamedTuple):
-    """Sequences that are edited side by side.
-
-    Attributes:
-        control: what the editor is told in place of the request, "" for the request.
-        cases: int[abreast, sequence].
-        sequences: how many of them are not repeated ones.
-        stem: what the names of its tables begin with.
-    """
-
-    control: str
-    cases: np.ndarray
-    sequences: int
-    stem: str
+        chunks = []
+        for first in range(0, len(lines), self.abreast):
+            which = np.minimum(np.arange(first, first + self.abreast), len(lines) - 1)
+            sequences = min(self.abreast, len(lines) - first)
+            chunks.append(Chunk(control, lines[which], sequences, f"{control_stem(control)}{first:06d}-"))
+        return chunks
 
 
 def make_plan(editor: PreparedEditor, settings: "EditSettings", shard: Shard) -> SweepPlan:
@@ -170,19 +167,8 @@ def unfinished_chunks(
         folder: of the sweep.
         controls: what editors are told besides requests.
     """
-    firsts = plan.firsts[shard.number - 1 :: shard.of]
-    pieces = [(first, plan.cases_of(first), plan.sequences_in(first)) for first in firsts]
-    chunks = [
-        Chunk(control, cases, sequences, chunk_stem(control, first))
-        for control in (*controls, "")
-        for first, cases, sequences in pieces
-    ]
+    chunks = [c for name in (*controls, "") for c in plan.chunks(name)[shard.number - 1 :: shard.of]]
     return [chunk for chunk in chunks if not is_written(folder / "parts", chunk.stem)]
-
-
-def chunk_stem(control: str, first: int) -> str:
-    """What the names of a chunk's tables begin with."""
-    return f"{control_stem(control)}{first:06d}-"
 
 
 def _edits_per_device(sequences: int, size: int, shard: Shard, devices: int) -> int:

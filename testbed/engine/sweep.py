@@ -27,7 +27,6 @@ from testbed.engine.plan import (
     PLAN,
     Chunk,
     SweepPlan,
-    chunk_stem,
     make_plan,
     read_begun_plan,
     read_plan,
@@ -218,7 +217,7 @@ class Sweep:
         if not (cost := folder / "cost.json").exists():
             figures: dict[str, float] = {"elsewhere": True}
             if method.author is None:
-                last = plan.cases_of(plan.firsts[-1])[:, : plan.batch]
+                last = plan.chunks()[-1].cases[:, : plan.batch]
                 figures = {"flops": editor.flops_per_case(last), "peak_bytes": editor.bytes_per_case(last)}
             write_json_once(cost, figures | {"prepare_seconds": seconds})
         return Work(editor, plan, folder / "parts", watch)
@@ -312,7 +311,7 @@ def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> lis
     if not missing:
         for control in (*controls, ""):
             for stage in plan.stages:
-                stems = [chunk_stem(control, first) + stage for first in plan.firsts]
+                stems = [chunk.stem + stage for chunk in plan.chunks(control)]
                 stem = control_stem(control) + stage
                 merge_tables(stems, folder / "parts", folder, columns, stem, bool(plan.order))
         seal_results(folder)
