@@ -6,6 +6,7 @@ and of RDF those whose object is a literal, are left out and counted.
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -171,17 +172,23 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> Table:
 
 
 def read_json_lines(path: Path, columns: tuple[str, ...], watch: Watch) -> Table:
-    """The fields of a file with one JSON object a line, or three of them.
+    """The fields of a file with one JSON object a line, or with a list of them; or three of these fields.
 
     Raises:
         InputError: a line that is none, or no such field.
     """
     try:
         with open_table(path, watch) as stream:
-            table = arrow_json.read_json(pa.PythonFile(stream, "r"))
+            is_list = stream.peek(LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+            if is_list:
+                table = pa.Table.from_pylist(json.load(stream))
+            else:
+                table = arrow_json.read_json(pa.PythonFile(stream, "r"))
         chosen = [_find_column(path, table.column_names, column) for column in columns] or table.column_names
         return _as_labels(table, chosen)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+    except InputError:
+        raise
+    except (ValueError, TypeError, AttributeError, RecursionError, pa.ArrowNotImplementedError) as error:
         why = _first_line(error)
         raise InputError(
             f"{path}: expected one JSON object of labels a line, such as "

@@ -60,7 +60,7 @@ def require_rows(path: Path | str, rows: int) -> None:
 
 
 @contextmanager
-def open_table(path: Path, watch: Watch) -> Iterator[IO[bytes]]:
+def open_table(path: Path, watch: Watch) -> Iterator[io.BufferedReader]:
     """The bytes of a text file, unpacked if it is packed (gzip, xz, bzip2, zip), whatever it is called.
 
     Raises:
@@ -91,6 +91,8 @@ def _unpack_stream(path: Path, file: Any, stack: ExitStack) -> Any:
         return file
     archive = stack.enter_context(zipfile.ZipFile(file))
     members = [name for name in archive.namelist() if not name.endswith("/")]
+    if "[Content_Types].xml" in members:
+        raise InputError(f"{path} is a workbook; save its sheet as CSV")
     if len(members) != 1:
         raise InputError(f"{path} holds {len(members)} files ({', '.join(members):.200}); unpack the table")
     return stack.enter_context(archive.open(members[0]))
