@@ -60,7 +60,7 @@ def require_rows(path: Path | str, rows: int) -> None:
 
 
 @contextmanager
-def open_table(path: Path, watch: Watch) -> Iterator[io.BufferedReader[Any]]:
+def open_table(path: Path, watch: Watch) -> "Iterator[io.BufferedReader[Any]]":
     """The bytes of a text file, unpacked if it is packed (gzip, xz, bzip2, zip), whatever it is called.
 
     Raises:
