@@ -42,9 +42,9 @@ from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
 from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
-from testbed.scores.frame import Frame, concat_frames, frame_of
+from testbed.scores.frame import Frame, concat_frames
 from testbed.scores.gather import EditorResults, gather_results, pool_results
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor, frame_of, score_editors
 from testbed.scores.tables import Table, markdown_section
 from testbed.scores.views import View, make_table
 from testbed.settings import CaseConfig, EditSettings, TuneSettings

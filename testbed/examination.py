@@ -25,10 +25,11 @@ from testbed.own import OURS
 from testbed.protocol import Case
 from testbed.run.world import World
 from testbed.run_parts import RunParts
+from testbed.scores.frame import Frame
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
-from testbed.scores.summary import Summary, summarise_results
+from testbed.scores.summary import summarise_results
 from testbed.settings import CaseSettings, EditSettings
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Examination:
 
     Attributes:
         evaluation: what was asked.
-        summary: every metric by part of the cases and reader (`testbed.scores.summary`).
+        frame: every metric by part of the cases and reader.
         tables: cases, choices, claims and passages as Arrow, with names in place of numbers.
     """
 
@@ -152,16 +153,16 @@ class Examination:
         title: str,
         editor: str,
         evaluation: Evaluation,
-        summary: Summary,
+        frame: Frame,
         tables: dict[str, pa.Table],
     ) -> None:
         self.title, self.editor, self.evaluation = title, editor, evaluation
-        self.summary, self.tables = summary, tables
+        self.frame, self.tables = frame, tables
 
     @property
     def headline(self) -> Grid:
         """The headlines of the editor, and those of doing nothing and of the agent itself."""
-        rows = show_cells(headline_rows(self.evaluation, self.summary, [*self.summary["all"]]))
+        rows = show_cells(headline_rows(self.evaluation, self.frame, self.frame.values("reader")))
         return Grid(self.title, ["reader", *headline_labels(self.evaluation).values()], rows)
 
     def results(self, table: str = "choices", told: bool = False) -> pa.Table:
@@ -194,12 +195,12 @@ def examine_editor(
     temperatures = folder / "temperatures.json"
     recalibrate(run.world, run.model, run.agent, cases, settings.seed, temperatures)
     results = recalibrate_results(read_results(folder, columns), temperatures)
-    summary = summarise_results(evaluation, results, name, {})
+    frame = summarise_results(evaluation, results, name, {})
     tables = {table: read_named_table(run.world, folder, table) for table in TABLES}
-    only = describe_subset(evaluation, summary)
+    only = describe_subset(evaluation, frame)
     title = f"{name}: {len(cases):,} edits of {run.run.folder}, {settings.evaluation}"
     title += f"; headlines of those{only}" if only else ""
-    return Examination(title, name, evaluation, summary, tables)
+    return Examination(title, name, evaluation, frame, tables)
 
 
 def read_named_table(world: World, folder: Path, table: str) -> pa.Table:

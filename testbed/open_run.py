@@ -55,12 +55,12 @@ from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
 from testbed.scores.comparison import compare_editors, reference_named
-from testbed.scores.frame import frame_of, spread_estimates
+from testbed.scores.frame import spread_estimates
 from testbed.scores.gather import flatten_settings, gather_results, name_editors
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows, headline_subset
 from testbed.scores.metric import labels_of
 from testbed.scores.statistics import Comparison
-from testbed.scores.summary import ScoredEditor, score_editors
+from testbed.scores.summary import ScoredEditor, frame_of, score_editors
 from testbed.scores.tables import format_cell
 from testbed.settings import EditSettings, ReportSettings
 
@@ -308,9 +308,10 @@ class OpenRun(RunParts):
         if mine is None:
             there = ", ".join(e.name for e in editors)
             raise InputError(f"there are no edits by {first}; there are those by {there}")
-        subset = subset or headline_subset(mine.evaluation, mine.summary)
-        if subset not in mine.summary:
-            raise InputError(f"there is no subset {subset!r}; subsets are {', '.join(mine.summary)}")
+        subset = subset or headline_subset(mine.evaluation, mine.frame)
+        subsets = mine.frame.values("subset")
+        if subset not in subsets:
+            raise InputError(f"there is no subset {subset!r}; subsets are {', '.join(subsets)}")
         pair = [mine, *(e for e in editors if second in (e.name, e.edits.editor) and e is not mine)]
         differences = compare_editors(pair, reference_named(pair, second), subset)
         return mine, subset, differences.reference, differences.comparisons.get(mine.name, {})
@@ -414,9 +415,9 @@ def _as_frame(table: pa.Table) -> Any:
 
 def headline_grid(title: str, editors: Sequence[ScoredEditor]) -> Grid:
     """The headlines of scored editors of one evaluation, a row each."""
-    evaluation, summary = editors[0].evaluation, editors[0].summary
-    rows = show_cells([row for e in editors for row in headline_rows(e.evaluation, e.summary, [e.name])])
-    title = f"{title}: edits{describe_subset(evaluation, summary)}"
+    evaluation = editors[0].evaluation
+    rows = show_cells([row for e in editors for row in headline_rows(e.evaluation, e.frame, [e.name])])
+    title = f"{title}: edits{describe_subset(evaluation, editors[0].frame)}"
     return Grid(title, ["editor", *headline_labels(evaluation).values()], rows)
 
 

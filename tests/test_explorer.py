@@ -141,7 +141,7 @@ def test_averages_of_the_report_are_counts_of_rows(editors, folder):
     _, rows = rows_in(folder, editors)
     for editor in editors:
         follows = rows[editor.name][2]["follows"]
-        estimate = editor.summary["all"][editor.name][FOLLOWS]
+        estimate = editor.frame.cell(FOLLOWS, editor.name)
         assert follows.count(YES) + follows.count(NO) == estimate.cases
         assert follows.count(YES) == pytest.approx(estimate.value * estimate.cases)
 

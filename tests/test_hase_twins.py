@@ -392,13 +392,12 @@ def test_the_parquet_files_give_the_same_number(metric, rows, found):
 def test_who_becomes_the_agent_does_no_harm_in_any_part(results):
     """Perfect revision and the Bayesian reader: damage 0 and skill 1, whatever the part of the cases."""
     seen = 0
-    for rows in summarise_results(HASE, results, "x", {}).values():
-        for reader in (PERFECT, BAYESIAN):
-            for name, estimate in rows[reader].items():
-                if name in (DAMAGE, SPILL) or name.startswith(SKILL):
-                    seen += estimate.cases > 0
-                    ideal = 1 if name.startswith(SKILL) else 0
-                    assert not estimate.cases or estimate.value == pytest.approx(ideal, abs=1e-12), name
+    for of, estimate in summarise_results(HASE, results, "x", {}).where(reader=[PERFECT, BAYESIAN]).rows():
+        name = of["metric"]
+        if name in (DAMAGE, SPILL) or name.startswith(SKILL):
+            seen += estimate.cases > 0
+            ideal = 1 if name.startswith(SKILL) else 0
+            assert not estimate.cases or estimate.value == pytest.approx(ideal, abs=1e-12), of
     assert seen > 50
 
 

@@ -20,10 +20,10 @@ from testbed.engine.results import read_results
 from testbed.evaluations.leme import BELOW, CHILD, COUPLED, EDIT, SYNONYM, TWIN, Leme
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme.cases import CONTROLS
+from testbed.evaluations.leme.chapter import CLAIMS_JUDGED, read_figures
 from testbed.evaluations.leme.correlation import LABELS as METRIC_LABELS
 from testbed.evaluations.leme.correlation import rank_correlations
 from testbed.evaluations.leme.standard import standards_of_cases
-from testbed.evaluations.leme.tables import CLAIMS_JUDGED, read_figures
 from testbed.protocol import ABSENT
 from testbed.scores.readers import BAYESIAN, FREQUENCY, NO_EDIT, columns_of
 from tests.toys import random_model

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from corpus.text.reading import Line
 from testbed.evaluations.leme import metrics as m
+from testbed.evaluations.leme.chapter import read_figures
 from testbed.evaluations.leme.correlation import LABELS
 from testbed.evaluations.leme.passages import PassagePair
 from testbed.evaluations.leme.standard import Belief, Standard
 from testbed.evaluations.leme.statements import count_words, ngram_entropy, rouge_1, sentence_similarity
-from testbed.evaluations.leme.tables import read_figures
 from tests.naive import rouge_of_words
 from tests.tower_and_park import answer_metrics
 

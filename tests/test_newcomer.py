@@ -25,6 +25,7 @@ from testbed.presets import CORPUS, EDIT, EXPORT, SCORE, TRAIN
 from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.tracking import open_tracker
+from testbed.scores.frame import EDITOR, make_frame
 from testbed.scores.headlines import headline_labels, headline_rows, headline_subset
 from testbed.scores.statistics import Estimate
 from testbed.settings import CaseConfig
@@ -35,19 +36,21 @@ WORDS = st.text("abcdefgh", min_size=1, max_size=12)
 HEADS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
 
 
-def summary_of(contradicting):
-    def readers(cases):
-        return {"e": {"success": Estimate(cases / 10, 0, 1, cases, cases)}}
-
-    return {"all": readers(10), "contradicts the truth": readers(contradicting)}
+def frame_with(contradicting):
+    counts = {"all": 10, "contradicts the truth": contradicting}
+    rows = [
+        (("e", "e", EDITOR, subset, "success", None), Estimate(cases / 10, 0, 1, cases, cases))
+        for subset, cases in counts.items()
+    ]
+    return make_frame(rows, HASE.metrics)
 
 
 @pytest.mark.parametrize(("contradicting", "subset"), [(4, "contradicts the truth"), (0, "all")])
 def test_headlines_are_over_requests_that_contradict_where_there_are_any(contradicting, subset):
-    summary = summary_of(contradicting)
-    assert headline_subset(HASE, summary) == subset
-    [[name, success, *others]] = headline_rows(HASE, summary, ["e"])
-    assert (name, success) == ("e", summary[subset]["e"]["success"])
+    frame = frame_with(contradicting)
+    assert headline_subset(HASE, frame) == subset
+    [[name, success, *others]] = headline_rows(HASE, frame, ["e"])
+    assert (name, success) == ("e", frame.cell("success", "e", subset))
     assert len(others) == len(headline_labels(HASE)) - 1
 
 

@@ -246,7 +246,7 @@ class Louder(NoEdit):
 def test_editors_may_be_objects(open_run):
     examined = open_run.examine(Louder, count=4, hyper_parameters={"much": 2})
     assert examined.editor == "Louder"
-    assert examined.summary["all"]["Louder"]["skill"].value == pytest.approx(0, abs=1e-6)
+    assert examined.frame.cell("skill", "Louder").value == pytest.approx(0, abs=1e-6)
 
 
 def test_what_is_not_there_is_said(open_run):

@@ -20,19 +20,26 @@ from testbed import corpus, edit, report, train
 from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
+from testbed.evaluations.hase.chapter import control_table
 from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
 from testbed.evaluations.hase.pictures import panel_case
-from testbed.evaluations.hase.tables import control_table
 from testbed.pages.edit_pictures import choose_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, reference_named
-from testbed.scores.frame import frame_of
 from testbed.scores.gather import FITTED_HALF, case_keys, gather_results, match_cases, pool_results
 from testbed.scores.headlines import headline_labels, headline_subset
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
-from testbed.scores.statistics import adjust_holm
-from testbed.scores.summary import retention_curve, score_editors, summarise_results
+from testbed.scores.statistics import Estimate, adjust_holm
+from testbed.scores.summary import (
+    AT_ONCE,
+    KEPT,
+    frame_of,
+    frame_of_sequences,
+    score_editors,
+    subset_of_first,
+    summarise_results,
+)
 from tests.edited import (
     COLUMNS,
     HASE,
@@ -109,11 +116,14 @@ def test_who_was_told_of_some_questions_is_scored_on_the_others(built, tmp_path)
     assert len(told.case) + len(oracle.results.choices.case) == len(usual.results.choices.case) + CASES
     assert usual.controls == {}
     (scored,) = score_editors([oracle])
-    of = scored.summary["all"]
-    assert of["oracle, told these questions"]["right.independent_fact"].cases
-    assert not of["oracle"]["right.independent_fact"].cases
-    assert not of["oracle, told these questions"]["damage"].cases, "spot checks are told nobody"
-    assert of["oracle"]["success"].cases == CASES
+    own, told = (
+        scored.frame.metrics_of("oracle"),
+        scored.frame.metrics_of("oracle", "oracle, told these questions"),
+    )
+    assert told["right.independent_fact"].cases
+    assert not own["right.independent_fact"].cases
+    assert not told["damage"].cases, "spot checks are told nobody"
+    assert own["success"].cases == CASES
 
 
 def test_runs_and_seeds_of_the_same_settings_are_one_editor(runs, editors):
@@ -361,10 +371,9 @@ def test_reference_rows_are_the_same_measured_once_or_again(runs, editors):
             for name, metric in metrics.items():
                 for a, b in zip(metric[:2], alone.values[reader][name][:2], strict=True):
                     np.testing.assert_array_equal(a, b)
-        for subset, rows in alone.summary.items():
-            for reader, estimates in rows.items():
-                values = {name: e.value for name, e in editors[editor.name].summary[subset][reader].items()}
-                assert values == pytest.approx({n: e.value for n, e in estimates.items()}, nan_ok=True)
+        of_all = editors[editor.name].frame.table
+        for column in alone.frame.table.column_names:
+            assert repr(alone.frame.table[column].to_pylist()) == repr(of_all[column].to_pylist()), column
 
 
 def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_path):
@@ -378,7 +387,7 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     assert scored["careful"].control_readers == [row]
     for name, editor in scored.items():
         assert editor.reference_names == FLOORS
-        assert (row in editor.values) == (row in editor.summary["all"]) == (name == "careful")
+        assert (row in editor.values) == (row in editor.frame.values("reader")) == (name == "careful")
     values = scored["careful"].values
     assert values["careful"]["propagation_ratio"].value() > 0.1
     assert values[row]["propagation_ratio"].value() == pytest.approx(0, abs=1e-9)
@@ -387,7 +396,7 @@ def test_what_an_editor_did_when_told_a_control_is_a_row_of_its_own(runs, tmp_pa
     ((name, *cells),) = control_table([scored["careful"], scored["rome"]], frame).rows
     assert name == "careful"
     for metric, own, beyond in zip((FOLLOWS, GAINED, RATIO), cells[::2], cells[1::2], strict=True):
-        assert own == scored["careful"].summary["all"]["careful"][metric]
+        assert own == scored["careful"].frame.cell(metric, "careful")
         assert beyond.difference == pytest.approx(
             values["careful"][metric].value() - values[row][metric].value()
         )
@@ -496,17 +505,19 @@ def test_the_reference_by_default(editors):
 
 def test_kept_scores_are_of_the_first_edits_of_every_sequence(editors):
     rome = editors["rome"]
-    points = retention_curve(rome)
-    assert [point.edits for point in points] == [1, 3, SEQUENCE]
-    for point in points:
-        first = rome.edits.results.cases["position"] < point.edits
+    frame = frame_of_sequences(rome)
+    assert frame.values("subset") == [
+        subset_of_first(k, w) for k in (1, 3, SEQUENCE) for w in (AT_ONCE, KEPT)
+    ]
+    for count in (1, 3, SEQUENCE):
+        first = rome.edits.results.cases["position"] < count
         now = rome.values["rome"]["propagation_ratio"]
         expected = now.numerator[first].sum() / now.denominator[first].sum()
-        assert point.at_once["propagation_ratio"].value == pytest.approx(expected)
-        cases = {part["success"].cases for part in (point.at_once, point.at_end)}
-        assert cases == {2 * CASES // SEQUENCE * point.edits}
-    assert points[-1].at_end["propagation_ratio"].value < points[-1].at_once["propagation_ratio"].value
-    assert retention_curve(editors["lora-down"]) == []
+        at_once, kept = (frame.metrics_of("rome", subset=subset_of_first(count, w)) for w in (AT_ONCE, KEPT))
+        assert at_once["propagation_ratio"].value == pytest.approx(expected)
+        assert {part["success"].cases for part in (at_once, kept)} == {2 * CASES // SEQUENCE * count}
+    assert kept["propagation_ratio"].value < at_once["propagation_ratio"].value
+    assert not len(frame_of_sequences(editors["lora-down"]).table)
 
 
 def test_some_edits_can_be_gathered_alone(runs, editors):
@@ -646,8 +657,7 @@ def test_the_first_screen_answers_the_question(page, editors):
     assert f"edited {counts[0]} to {counts[-1]} facts" in first
     assert len(contents.images) == 2
     assert "A name is " in first
-    summary = next(iter(editors.values())).summary
-    assert headline_subset(HASE, summary) == "contradicts the truth"
+    assert headline_subset(HASE, next(iter(editors.values())).frame) == "contradicts the truth"
     assert "the request contradicts the truth; the numbers here are over these." in first
     assert list(contents.tables) == ["hase-first"]
     table = contents.tables["hase-first"]
@@ -656,7 +666,7 @@ def test_the_first_screen_answers_the_question(page, editors):
     assert table["heads"][1:] == [*headline_labels(HASE).values()]
     assert first.count("<li>") == len(editors)
     for name, editor in editors.items():
-        success = editor.summary["contradicts the truth"][name]["success"]
+        success = editor.frame.cell("success", name, "contradicts the truth")
         assert f"states {round(success.value * success.cases)} of {success.cases} new facts" in first
 
 
@@ -722,7 +732,7 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     assert [row[0][0] for row in table["rows"]] == [*editors, *FLOORS]
     column = table["heads"].index("propagation ratio")
     for row in table["rows"][: len(editors)]:
-        estimate = editors[row[0][0]].summary["all"][row[0][0]]["propagation_ratio"]
+        estimate = editors[row[0][0]].frame.cell("propagation_ratio", row[0][0])
         assert row[column][1] == pytest.approx(estimate.value)
         assert float(row[column][0].split(" ")[0]) == pytest.approx(estimate.value, abs=0.0051)
     seconds = [row[table["heads"].index("seconds an edit")][0] for row in table["rows"]]
@@ -750,12 +760,11 @@ def test_the_long_table_has_every_estimate(page, editors):
     listed = {(r["editor"], r["subset"], r["reader"], r["metric"]): r for r in rows}
     assert len(listed) == len(rows)
     for name, editor in editors.items():
-        for subset, by_reader in editor.summary.items():
-            for reader, metrics in by_reader.items():
-                for metric, estimate in metrics.items():
-                    row = listed[name, subset, reader, metric]
-                    assert float(row["value"]) == pytest.approx(estimate.value, nan_ok=True)
-                    assert int(row["cases"]) == estimate.cases
+        for of, estimate in editor.frame.rows():
+            if isinstance(estimate, Estimate):
+                row = listed[name, of["subset"], of["reader"], of["metric"]]
+                assert float(row["value"]) == pytest.approx(estimate.value, nan_ok=True)
+                assert int(row["cases"]) == estimate.cases
     assert ("rome", "first 3 edits, kept", "rome", "success") in listed
 
 
@@ -772,12 +781,14 @@ def test_cases_share_subjects_or_sequences_objects_and_worlds(runs, editors):
 
 
 def test_subsets_have_what_tables_show(editors):
-    summary = editors["lora-down"].summary
+    frame = editors["lora-down"].frame
     shown = set(metrics_shown_in(HASE.metrics, "table"))
-    assert all(shown <= set(rows["lora-down"]) for rows in summary.values())
+    assert all(shown <= {*frame.metrics_of("lora-down", subset=part)} for part in frame.values("subset"))
     again = summarise_results(HASE, editors["lora-down"].edits.results, "lora-down", {})
     # Intervals are computed, not drawn: again they are the same to the last digit.
-    assert repr(again["all"]["lora-down"]) == repr(summary["all"]["lora-down"])
+    assert {k: repr(x) for k, x in again.metrics_of("lora-down").items()}.items() <= {
+        k: repr(x) for k, x in frame.metrics_of("lora-down").items()
+    }.items()
 
 
 @pytest.mark.usefixtures("blank_pictures")

@@ -31,13 +31,13 @@ from testbed.evaluations.seesaw import (
     OTHERS,
     OWN,
     Seesaw,
+    chapter,
     crossing,
     groups,
     printed,
-    tables,
 )
 from testbed.evaluations.seesaw.cases import CONTROL, draw_edits, draw_others, interleave, phrasings_of
-from testbed.evaluations.seesaw.chapter import note_real_people
+from testbed.evaluations.seesaw.chapter import note_section
 from testbed.evaluations.seesaw.groups import LEAST_ANSWERS, EditorChanges, group_cells, t_test_mean
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
@@ -862,7 +862,7 @@ def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
 
 
 def test_what_was_asked_is_counted(results):
-    asked, across = tables.count_tables(results)
+    asked, across = chapter.count_tables(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
@@ -874,7 +874,7 @@ def test_what_was_asked_is_counted(results):
 def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():
     ours, theirs = Table("a", "a", ["a"], [], "Note."), Table("b", "b", ["b"], [])
     for key, expected in (("kinds", True), ("paper", False)):
-        section = note_real_people(Section(key, key, "", tables=[ours], more_tables=[theirs]))
+        section = note_section(Section(key, key, "", tables=[ours], more_tables=[theirs]))
         assert section.tables[0].note.startswith("Note. Real people")
         assert ("occupations stand in" in section.more_tables[0].note) == expected
 

@@ -21,6 +21,7 @@ from testbed.engine.questions import Questions
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, UNSHARED, Taxi
 from testbed.evaluations.taxi.cases import CONTROLS
+from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table, pair_cases
 from testbed.evaluations.taxi.edits import (
     BASELINE,
     BASELINE_COLUMNS,
@@ -43,7 +44,6 @@ from testbed.evaluations.taxi.metrics import (
 )
 from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
 from testbed.evaluations.taxi.people import RESPONSES, find_changes, people_shares, read_answers
-from testbed.evaluations.taxi.tables import MOST_ROWS, exception_table, pair_cases
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE

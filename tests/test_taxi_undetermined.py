@@ -19,6 +19,7 @@ from corpus.text.sentences import make_sentences
 from corpus.world import build_world
 from testbed.evaluations.taxi import INTERPRETATIONS, REVERSE, Taxi
 from testbed.evaluations.taxi.cases import find_answer
+from testbed.evaluations.taxi.chapter import describe_undetermined
 from testbed.evaluations.taxi.metrics import (
     CONSISTENCY,
     CORRECTION_READER,
@@ -27,7 +28,6 @@ from testbed.evaluations.taxi.metrics import (
     SUCCESS,
     reverse_name,
 )
-from testbed.evaluations.taxi.tables import describe_undetermined
 from testbed.protocol import ABSENT, is_equally_good
 from testbed.scores.before import ALL, score_before_edit
 from testbed.scores.readers import is_undetermined

@@ -87,7 +87,7 @@ def estimate_over_edits(
 
 def values_by_editor(editors: Sequence[ScoredEditor], names: Sequence[str]) -> dict[str, dict[str, Estimate]]:
     """By editor, some metrics over all cases."""
-    return {e.edits.editor: {name: e.summary["all"][e.name][name] for name in names} for e in editors}
+    return {e.edits.editor: {name: e.frame.cell(name, e.name) for name in names} for e in editors}
 
 
 def agreement_by_factor(

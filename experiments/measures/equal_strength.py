@@ -39,7 +39,7 @@ def strength_table(findings: Findings, shown_words: Sequence[str]) -> Table:
                 estimate_metric(mean_of(x, ~np.isnan(p)), levels, np.ones(len(p), bool))
                 for x in (np.nan_to_num(p), near)
             )
-            values = one.summary["all"][one.name]
+            values = one.frame.metrics_of(one.name)
             dial = (f"{strength:g}", reached, within) if strength else ("none", reached, None)
             rows.append([one.name, *dial, *(values.get(metric.id) for metric in shown)])
     rows.sort(key=lambda row: findings.options.editors.index(str(row[0])))

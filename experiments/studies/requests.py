@@ -31,18 +31,19 @@ from experiments.measures.request_aims import (
 from experiments.measures.untold import Untold, measure_untold, untold_table
 from experiments.study import Changes, Findings, Stage, Study, Values, WorldOptions
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED
-from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
-from testbed.evaluations.requests.tables import (
+from testbed.evaluations.requests.chapter import (
     CHANNELS,
     DISJUNCTIONS,
     form_table,
     retraction_table,
     slope_table,
 )
+from testbed.evaluations.requests.metrics import DAMAGE, DEDUCIBLE, FAR, NOT_DEDUCIBLE, SLOPE
 from testbed.run.runs import Run, read_metrics
 from testbed.run.world import load_world
-from testbed.scores.frame import concat_frames, frame_of
+from testbed.scores.frame import concat_frames
 from testbed.scores.readers import BAYESIAN, NO_EDIT
+from testbed.scores.summary import frame_of
 from testbed.scores.tables import Table
 from testbed.scores.views import Column, View, make_table
 

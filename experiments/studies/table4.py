@@ -27,10 +27,10 @@ from experiments.measures.followed import support_table
 from experiments.measures.scaled import PAPER_FACTS, name_run, scale_preset
 from experiments.record import read_searches
 from experiments.study import Changes, Findings, Study, StudyOptions, Values
+from testbed.evaluations.hase.chapter import SUBSETS, main_results
 from testbed.evaluations.hase.published import published_tables
-from testbed.evaluations.hase.tables import SUBSETS, main_results
 from testbed.run.runs import Run
-from testbed.scores.frame import frame_of
+from testbed.scores.summary import frame_of
 from testbed.scores.tables import Table
 
 PAIRS = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")

@@ -260,7 +260,8 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
                 raise
             say(f"{job.folder} is read-only, so no summary is written there")
         readers = [job.name, control_reader(job.name, FITTED_HALF)]
-        rows += headline_rows(evaluation, summary, [name for name in readers if name in summary["all"]])
+        known = summary.values("reader")
+        rows += headline_rows(evaluation, summary, [name for name in readers if name in known])
         only = describe_subset(evaluation, summary)
     if not rows:
         raise InputError("every edit left a model whose answers are not numbers; the fault is in the editors")

@@ -32,10 +32,10 @@ from testbed.run.runs import (
     unlike_settings,
 )
 from testbed.run.world import World, load_world
-from testbed.scores.comparison import compare_editors, reference_named
-from testbed.scores.frame import concat_frames, frame_of, frame_of_differences
+from testbed.scores.comparison import compare_editors, frame_of_differences, reference_named
+from testbed.scores.frame import concat_frames
 from testbed.scores.gather import gather_results
-from testbed.scores.summary import retention_curve, score_editors
+from testbed.scores.summary import frame_of_sequences, score_editors
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 from testbed.waiting import doing
 
@@ -187,14 +187,14 @@ def draw_chapter(name: str, runs: Sequence[Run], world: World, options: ReportSe
             f"no edits by {', '.join(options.editors)}; there are {', '.join(e.name for e in gathered)}"
         )
     editors = score_editors(wanted)
-    curves = {e.name: at for e in editors if (at := retention_curve(e))}
     compared = compare_editors(editors, reference_named(editors, options.against))
-    frame = concat_frames([frame_of(editors, curves), frame_of_differences(editors, compared)])
+    own = [part for editor in editors for part in (editor.frame, frame_of_sequences(editor))]
+    frame = concat_frames([*own, frame_of_differences(editors, compared)])
     folder = runs[0].report / plain_name(name)
     folder.mkdir(parents=True, exist_ok=True)
     doing(f"drawing pictures, {name}")
     chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
-        Material(editors, compared, curves, world, folder, frame)
+        Material(editors, compared, world, folder, frame)
     )
     view = view_of(editors[0])
     columns = {c.metric: c.key for c in view.columns if c.metric}

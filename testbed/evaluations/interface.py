@@ -1,9 +1,10 @@
 """What an evaluation is: a frozen dataclass, its settings, that makes cases, numbers and a chapter.
 
 A built-in one is a folder here, always of the same files: `__init__` holds its settings, its class and its
-words, `cases`, `metrics`, `tables`, `pictures` and `chapter` the rest, and `paper` the figures that the paper
-prints. A user's own is named as my_module:MyEvaluation (see experiments/examples/my_evaluation.py). Options,
-editing, files, intervals, comparisons and the page need nothing else. All pass tests/test_evaluations.py.
+words, `cases` and `metrics` what their names say, `chapter` what the report shows, `pictures` the edit that
+is drawn, and `paper` the figures that the paper prints. A user's own is named as my_module:MyEvaluation (see
+experiments/examples/my_evaluation.py). Options, editing, files, intervals, comparisons and the page need
+nothing else. All pass tests/test_evaluations.py.
 
 Importing this loads no NumPy and no JAX, so that options are read quickly. What a method loads is
 named by a string.
@@ -103,9 +104,11 @@ class Evaluation:
     def make_chapter(self, material: "Material") -> "Chapter":
         """The chapter of the report; its pictures are drawn here.
 
-        The folder's `chapter.make_chapter`; without one, the tables that every chapter has, and costs.
+        As the folder's `chapter.PLAN` has it; without one, the tables that every chapter has, and costs.
         """
-        return self._load("chapter", "make_chapter", "testbed.pages.sections:usual_chapter")(material)
+        plan = self._load("chapter", "PLAN", "testbed.pages.sections:usual_plan")
+        chapter: Chapter = import_module("testbed.pages.sections").make_chapter(material, plan)
+        return chapter
 
     def _load(self, part: str, name: str, usual: str = "") -> Any:
         """What a module of the folder has under a name, else what `usual` names as module:name.

@@ -5,8 +5,10 @@ paper; the next line names the columns.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+
+from testbed.scores.tables import Cell, Table
 
 
 def read_paper_table(package: str, name: str) -> list[dict[str, str]]:
@@ -32,6 +34,29 @@ def read_paper_figures(package: str, name: str) -> dict[tuple[str, ...], dict[st
         }
         for row in rows
     }
+
+
+def put_above_figures(
+    table: Table,
+    figures: Mapping[tuple[str, ...], Mapping[str, float]],
+    columns: Sequence[str],
+    source: str = "as printed",
+    more: Sequence[str] = (),
+    between: Sequence[Sequence[Cell]] = (),
+) -> Table:
+    """This run's rows above those of a paper, with a column that says whose they are.
+
+    Args:
+        figures: the paper's, see `read_paper_figures`; the words of a row are who it is about.
+        columns: of the figures, one for each of the table's.
+        more: columns that the paper alone has, before the others.
+        between: rows between the two.
+    """
+    rows: list[Sequence[Cell]] = [
+        [who, "this run", *[None] * len(more), *cells] for who, *cells in table.rows
+    ]
+    rows += [*between, *([*who, source, *map(of.get, (*more, *columns))] for who, of in figures.items())]
+    return table._replace(header=["who", "source", *more, *table.header[1:]], rows=rows, words=2)
 
 
 def _lines_of_table(text: str) -> Iterator[str]:

@@ -13,11 +13,17 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.optimize import isotonic_regression
 
 from corpus.files import staged_file
+from testbed.pages.chapter import Chart, Picture
 from testbed.pages.inks import AGENT, GRID, JOIN, LINES, MODEL, PAPER, QUIET, TEXT, add_dark_inks
+from testbed.pages.messages import describe_extremes, describe_lines, describe_support
 from testbed.pages.palette import assign_slots, colour_of, has_ring
+from testbed.scores.frame import EDITOR, Frame
+from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate
+from testbed.scores.views import View, lines_of, make_table
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -69,6 +75,35 @@ WORDS_IN_A_ROW = 24
 """Letters of all ticks of a panel that stand side by side; longer ones are slanted."""
 MARKS = ("o-", "s--", "^:", "D-.")
 """When every colour has had its turn, the next mark."""
+
+
+def draw_chart(chart: Chart, frame: Frame, folder: Path) -> Picture:
+    """Draw a chart of the frame; its message is made from the numbers."""
+    path, what = folder / chart.file, chart.what or chart.up or chart.across
+    if chart.kind == "lines":
+        lines = lines_of(frame, chart.lines)
+        draw_lines(lines, chart.ticks, chart.across, chart.up, path)
+        return Picture(chart.file, chart.says, describe_lines(lines, chart.ticks, what))
+    (columns,) = chart.lines.values()
+    own = _points_of(frame, columns, EDITOR)
+    if chart.kind == "bins":
+        (agent,) = _points_of(frame, columns, BAYESIAN).values()
+        draw_by_bin(own, agent, chart.ticks, chart.across, chart.up, path)
+        return Picture(chart.file, chart.says, describe_support(own.values(), what))
+    if chart.kind == "panels":
+        draw_bar_panels(own, chart.ticks, chart.across, path)
+        values = {f"{tick} by {who}": point.value for who, points in own.items()
+                  for tick, point in zip(chart.ticks, points, strict=True) if point}  # fmt: skip
+    else:
+        rows = _points_of(frame, columns, EDITOR, NO_EDIT, BAYESIAN)
+        draw_bars(rows, chart.ticks, chart.across, path)
+        values = {who: points[0].value for who, points in rows.items() if points[0]}
+    return Picture(chart.file, chart.says, describe_extremes(values, what))
+
+
+def _points_of(frame: Frame, columns: Sequence[Any], *who: str) -> dict[str, list[Any]]:
+    """By reader, the estimates of some columns."""
+    return {str(name): points for name, *points in make_table(View("", "", columns, who=who), frame).rows}
 
 
 def draw_lines(
@@ -283,17 +318,9 @@ def draw_plane(
 def spread_labels(positions: Sequence[float], gap: float) -> np.ndarray:
     """Positions near the wanted ones, in their order, at least `gap` apart, with the same mean."""
     order = np.argsort(positions, kind="stable")
-    clusters: list[list[float]] = []
-    for i, target in enumerate(np.asarray(positions, float)[order]):
-        # In steps of the gap, least squares without overtaking is isotonic regression.
-        clusters.append([target - i * gap, 1])
-        while len(clusters) > 1 and clusters[-2][0] >= clusters[-1][0]:
-            value, size = clusters.pop()
-            before, count = clusters.pop()
-            clusters.append([(before * count + value * size) / (count + size), count + size])
-    free = np.concatenate([np.full(int(size), value) for value, size in clusters])
-    placed = np.empty(len(order))
-    placed[order] = free + gap * np.arange(len(order))
+    steps, placed = gap * np.arange(len(order)), np.empty(len(order))
+    # In steps of the gap, least squares without overtaking is isotonic regression.
+    placed[order] = isotonic_regression(np.asarray(positions, float)[order] - steps).x + steps
     return placed
 
 

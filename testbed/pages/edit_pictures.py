@@ -1,32 +1,19 @@
 """The picture of one edit for every editor: which case is shown, and its questions as panels of beliefs."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from testbed.engine.results import Results
 from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs, find_tallest
-from testbed.pages.chapter import Material, Picture
+from testbed.pages.chapter import CaseChooser, EditShower, Material, Picture
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.gather import match_cases
 from testbed.scores.summary import ScoredEditor
 
 
-class ShownEdit(NamedTuple):
-    """One edit: its title, its questions, and what is to be seen."""
-
-    title: str
-    panels: Sequence[BeliefPanel]
-    message: str
-
-
-def draw_edits(
-    material: Material,
-    choose_case: Callable[[Results, np.ndarray], int],
-    show_edit: Callable[[Results, World, int], ShownEdit],
-) -> dict[str, Picture]:
+def draw_edits(material: Material, choose_case: CaseChooser, show_edit: EditShower) -> dict[str, Picture]:
     """A picture by editor, of cases that `choose_case` picks among some, int[n]."""
     pictures = {}
     for editor, case in choose_cases(material.editors, choose_case):
@@ -37,9 +24,7 @@ def draw_edits(
     return pictures
 
 
-def choose_cases(
-    editors: Sequence[ScoredEditor], choose_case: Callable[[Results, np.ndarray], int]
-) -> list[tuple[ScoredEditor, int]]:
+def choose_cases(editors: Sequence[ScoredEditor], choose_case: CaseChooser) -> list[tuple[ScoredEditor, int]]:
     """One case of the first run for every editor: the same one where all have some case in common."""
     first = editors[0].edits.results
     shared = {i for i, run in enumerate(first.cases["run"]) if run == 0}

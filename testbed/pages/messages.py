@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from testbed.run.strata import SUPPORT_BINS
+from testbed.scores.frame import Frame
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import Retention
+from testbed.scores.summary import KEPT, subset_of_first
 
 NOTHING = "there is nothing to compare"
 FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
@@ -52,13 +53,12 @@ def describe_support(lines: Iterable[Sequence[Estimate]], what: str) -> str:
     )
 
 
-def describe_retention(curves: Mapping[str, Sequence[Retention]], metric: str = "", label: str = "") -> str:
-    """Whose last edits are best kept, and whose least."""
-    share_kept = {
-        name: curve[-1].at_end[metric].value for name, curve in curves.items() if metric in curve[-1].at_end
-    }
-    count = max((curve[-1].edits for curve in curves.values()), default=0)
-    return describe_extremes(share_kept, f"{label} kept after {count:,} edits")
+def describe_retention(frame: Frame, counts: Mapping[str, Sequence[int]], metric: str = "") -> str:
+    """Whose last edits are best kept, and whose least; `counts` are by editor, see `draw_retention`."""
+    kept = {name: frame.cell(metric, name, subset_of_first(at[-1], KEPT)) for name, at in counts.items()}
+    most = max((at[-1] for at in counts.values()), default=0)
+    what = f"{frame.label_of(metric)} kept after {most:,} edits"
+    return describe_extremes({name: cell.value for name, cell in kept.items() if cell}, what)
 
 
 def format_number(value: float) -> str:

@@ -185,7 +185,7 @@ def describe_edits(part: EvaluationChapter) -> str:
     names = list(counts)
     by = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     first = part.editors[0]
-    subset = headline_subset(first.evaluation, first.summary)
+    subset = headline_subset(first.evaluation, first.frame)
     only = ""
     if subset != "all":
         these = part.frame.cell(EDITS, first.name, subset)

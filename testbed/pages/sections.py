@@ -1,7 +1,7 @@
 """What every chapter may have: the unedited model, all editors, differences, what lasts, one editor."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,21 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from testbed.pages.chapter import Chapter, Material, Picture, Section
+from testbed.engine.results import cluster_levels
+from testbed.pages.chapter import (
+    Chapter,
+    ChapterPlan,
+    Chart,
+    Material,
+    Picture,
+    PictureSource,
+    Section,
+    SectionPlan,
+    TableSource,
+)
 from testbed.pages.charts import (
     STYLE,
+    draw_chart,
     draw_lines,
     finish_figure,
     interval_halves,
@@ -21,87 +33,125 @@ from testbed.pages.charts import (
     wrap_title,
 )
 from testbed.pages.costs import cost_section
+from testbed.pages.edit_pictures import draw_edits
 from testbed.pages.inks import GRID, LATER, LINES, MODEL, PAPER, QUIET
 from testbed.pages.messages import describe_extremes, describe_lines, describe_retention
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
-from testbed.scores.frame import CONTROL, EDITOR, EDITS, REFERENCE, Frame
+from testbed.scores.frame import ALL, CONTROL, EDITOR, EDITS, REFERENCE, Frame
 from testbed.scores.headlines import headline_labels, headline_subset
-from testbed.scores.metric import labels_of, metrics_shown_in
-from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, ONE_HALF, PERFECT, is_undetermined
-from testbed.scores.statistics import Estimate
-from testbed.scores.summary import Retention, ScoredEditor, followed_metrics
-from testbed.scores.tables import Cell, Table, better_of, case_counts, format_cell
+from testbed.scores.metric import metrics_shown_in
+from testbed.scores.readers import (
+    BEFORE_EDIT,
+    CHANCE,
+    NO_EDIT,
+    ONE_HALF,
+    PERFECT,
+    EvaluationMetrics,
+    Reader,
+    is_undetermined,
+)
+from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.summary import (
+    AT_ONCE,
+    KEPT,
+    ScoredEditor,
+    followed_metrics,
+    measure_reader,
+    subset_of_first,
+)
+from testbed.scores.tables import Cell, Table, case_counts, format_cell
 from testbed.scores.views import Column, View, choose_readers, make_table
 
 DETAILS = "After the edit. Two columns are told apart in most samples where they differ by twice the ±."
 
 
-def usual_chapter(material: Material) -> Chapter:
+def usual_plan(material: Material) -> ChapterPlan:
     """What every chapter has: the tables of all editors, costs, and each editor whole.
 
-    The first line of the evaluation's docstring is the title, the rest of it the text. Costs are held against
-    the last headline metric.
+    Costs are held against the last headline metric.
     """
-    editors, evaluation = material.editors, material.editors[0].evaluation
-    title, _, text = inspect.cleandoc(type(evaluation).__doc__ or type(evaluation).__name__).partition("\n")
+    evaluation = material.editors[0].evaluation
     headlines, followed = [*headline_labels(evaluation)], followed_metrics(evaluation)
-    sections = [
-        difference_section(material),
-        cost_section(material, headlines[-1]),
-        lasting_section(material, followed[:2]) if followed else None,
-    ]
-    parts = [name for name in editors[0].summary if name != "all"]
-
-    subset = headline_subset(evaluation, editors[0].summary)
-
-    def describe_headlines(editor: ScoredEditor) -> str:
-        return "; ".join(map(partial(_describe_headline, material.frame, editor.name, subset), headlines))
-
-    opening = [before_section(material)]
-    return build_chapter(
-        material,
-        title,
-        " ".join(text.split()),
-        describe_headlines,
-        sections,
-        parts,
-        opening=opening,
+    return ChapterPlan(
+        sections=(
+            difference_section,
+            partial(cost_section, metric=headlines[-1]),
+            *([partial(lasting_section, metrics=followed[:2])] if followed else []),
+        ),
+        opening=(before_section,),
+        parts=[name for name in evaluation.subsets(material.editors[0].edits.results) if name != ALL],
     )
 
 
-def build_chapter(
-    material: Material,
-    title: str,
-    text: str,
-    describe_finding: Callable[[ScoredEditor], str],
-    sections: Sequence[Section | None],
-    parts: Sequence[str] = (),
-    words: Mapping[str, str] = {},
-    panels: Mapping[str, Picture] = {},
-    opening: Sequence[Section] = (),
-) -> Chapter:
-    """A chapter with the table of all editors, and those of each one.
-
-    Args:
-        describe_finding: what came out for an editor, a sentence without its subject.
-        parts: of the cases, over which the tables of an editor are shown besides all.
-    """
-    editors = material.editors
-    return Chapter(
-        title,
-        text,
-        {e.name: describe_finding(e) for e in editors},
-        first_table(material.frame, editors[0], few := find_few(editors)),
+def make_chapter(material: Material, plan: ChapterPlan | Callable[[Material], ChapterPlan]) -> Chapter:
+    """A chapter as planned, with the table of all editors, and those of each one; draws its pictures."""
+    plan = plan if isinstance(plan, ChapterPlan) else plan(material)
+    editors, frame = material.editors, material.frame
+    evaluation = editors[0].evaluation
+    title, _, text = inspect.cleandoc(type(evaluation).__doc__ or type(evaluation).__name__).partition("\n")
+    finding = plan.finding or partial(_describe_headlines, evaluation)
+    made = [make_section(material, one) if isinstance(one, SectionPlan) else one(material)
+            for one in plan.sections]  # fmt: skip
+    chapter = Chapter(
+        plan.title or title,
+        plan.text or " ".join(text.split()),
+        {e.name: _describe_finding(frame, e.name, finding) for e in editors},
+        first_table(frame, editors[0], few := find_few(editors)),
         comparison_table(material),
-        [section for section in sections if section],
-        panels,
-        {e.name: detail_tables(e, parts, material.frame) for e in editors},
-        words,
-        editors[0].evaluation.metrics,
-        opening,
-        few=few,
+        [section for section in made if section],
+        draw_edits(material, *plan.edit) if plan.edit else {},
+        {e.name: detail_tables(e, plan.parts, frame) for e in editors},
+        plan.words,
+        evaluation.metrics,
+        [make(material) for make in plan.opening],
+        plan.first_picture(material) if plan.first_picture else None,
+        few,
+    )
+    return plan.finish(material, chapter)
+
+
+def make_section(material: Material, plan: SectionPlan) -> Section | None:
+    """A section as planned; None where it has no table and no picture."""
+    tables, more = (
+        [table for one in some for table in _tables_from(one, material) if table and table.rows]
+        for some in (plan.tables, plan.more_tables)
+    )
+    pictures = [picture for one in plan.pictures for picture in _pictures_from(one, material)]
+    text = plan.text if isinstance(plan.text, str) else plan.text(material)
+    shown = Section(plan.key, plan.title, text, pictures, tables, more)
+    return shown if tables or more or pictures else None
+
+
+def _tables_from(source: TableSource, material: Material) -> Iterable[Table | None]:
+    made = make_table(source, material.frame) if isinstance(source, View) else source(material)
+    return [made] if made is None or isinstance(made, Table) else made
+
+
+def _pictures_from(source: PictureSource, material: Material) -> Sequence[Picture]:
+    if isinstance(source, Chart):
+        return [draw_chart(source, material.frame, material.folder)]
+    made = source(material)
+    return [made] if isinstance(made, Picture) else made
+
+
+def _describe_finding(frame: Frame, editor: str, finding: str | Callable[[Frame, str], str]) -> str:
+    """What came out for an editor, see `ChapterPlan`."""
+    if not isinstance(finding, str):
+        return finding(frame, editor)
+    readers = {"after": editor, "before": BEFORE_EDIT, "no_edit": NO_EDIT, "chance": CHANCE}
+    return finding.format(**{name: frame.metrics_of(editor, reader) for name, reader in readers.items()})
+
+
+def _describe_headlines(evaluation: EvaluationMetrics, frame: Frame, editor: str) -> str:
+    """The headlines of an editor in words, and what they were before the edit, where they mean something."""
+    subset = headline_subset(evaluation, frame)
+    after, before = (frame.metrics_of(editor, reader, subset) for reader in (editor, BEFORE_EDIT))
+    return "; ".join(
+        f"{frame.label_of(name)} {format_cell(after.get(name))}"
+        + (f", {format_cell(before[name])} before" if name in before else "")
+        for name in headline_labels(evaluation)
     )
 
 
@@ -110,7 +160,7 @@ FEW = 0.25
 
 def first_table(frame: Frame, editor: ScoredEditor, few: Sequence[str] = ()) -> Table:
     """The table that is read first: the headlines of every editor, of no edit, and of perfect revision."""
-    where = {"subset": headline_subset(editor.evaluation, editor.summary)}
+    where = {"subset": headline_subset(editor.evaluation, editor.frame)}
     metrics = [*headline_labels(editor.evaluation)]
     many = [name for name in choose_readers(frame, (EDITOR,)) if name not in few]
     view = View("first", "At a glance", metrics, who=(*many, NO_EDIT, PERFECT), where=where, ranked=True)
@@ -126,13 +176,6 @@ def find_few(editors: Sequence[ScoredEditor]) -> list[str]:
 def has_to_beat(table: Table, reader: str) -> Table:
     """The table where nobody stands out who is no better than a reader."""
     return table._replace(to_beat=[i for i, row in enumerate(table.rows) if row[0] == reader])
-
-
-def _describe_headline(frame: Frame, editor: str, subset: str, metric: str) -> str:
-    """A metric of an editor in words, and what it was before the edit, where it means something there."""
-    after, before = (frame.cell(metric, reader, subset, editor=editor) for reader in (editor, BEFORE_EDIT))
-    text = f"{frame.label_of(metric)} {format_cell(after)}"
-    return f"{text}, {format_cell(before)} before" if before else text
 
 
 def comparison_table(material: Material) -> Table:
@@ -155,27 +198,30 @@ def comparison_table(material: Material) -> Table:
 
 
 def interpretation_table(
-    editors: Sequence[ScoredEditor],
+    material: Material,
     references: Sequence[str],
     metrics: Sequence[str],
-    estimate: Callable[[ScoredEditor, str, int], Mapping[str, Estimate]],
     note: str,
     key: str = "interpretations",
+    readers_at: Callable[[ScoredEditor, int], Mapping[str, Reader]] = lambda e, _: e.readers,
 ) -> Table:
     """Some metrics, with the agent under each interpretation of the request as the standard.
 
     Args:
         references: readers of the first editor, below those of all editors.
-        estimate: the metrics of an editor's reader by its name, with the agent's belief at a time as the
-            standard.
+        readers_at: those of an editor, by the number of the interpretation, where they depend on it.
     """
-    evaluation, rows = editors[0].evaluation, list[list[Cell]]()
+    editors, frame, rows = material.editors, material.frame, list[list[Cell]]()
     for editor, name in [*((e, e.name) for e in editors), *((editors[0], name) for name in references)]:
+        results, evaluation = editor.edits.results, editor.evaluation
         for time, interpretation in enumerate(evaluation.interpretations, start=1):
-            rows.append([name, interpretation, *map(estimate(editor, name, time).get, metrics)])
-    labels, direction = labels_of(evaluation.metrics), better_of(evaluation.metrics)
-    better = {labels[name]: direction[name] for name in metrics}
-    title, header = "Under both interpretations", ["who", "request", *map(labels.__getitem__, metrics)]
+            reader = readers_at(editor, time)[name]._replace(time=time)
+            measured = measure_reader(evaluation, results, reader)
+            chosen = {metric: measured[metric] for metric in metrics if metric in measured}
+            found = estimate_metrics(chosen, cluster_levels(results), np.ones(len(results), bool))
+            rows.append([name, interpretation, *map(found.get, metrics)])
+    better = {frame.label_of(name): frame.metrics[name].better for name in metrics}
+    title, header = "Under both interpretations", ["who", "request", *map(frame.label_of, metrics)]
     return Table(key, title, header, rows, note, words=2, better=better)
 
 
@@ -325,53 +371,53 @@ def _stratum_label(name: str) -> str:
 
 def picture_lines(
     material: Material,
-    file: str,
-    says: str,
+    chart: Chart,
     lines: Mapping[str, Mapping[str, Sequence[Estimate]]],
-    ticks: Sequence[str],
-    across: str,
-    up: str,
-    what: str = "",
     names: Sequence[str] = (),
 ) -> Picture:
-    """Draw a panel for each editor, see `draw_lines`.
+    """Draw a chart of lines that are not in the frame.
 
     Args:
-        what, names: what its values and ticks are in words, if not `up` and `ticks`.
+        names: what its ticks are in words, if not `ticks`.
     """
-    draw_lines(lines, ticks, across, up, material.folder / file)
-    return Picture(file, says, describe_lines(lines, names or ticks, what or up))
+    draw_lines(lines, chart.ticks, chart.across, chart.up, material.folder / chart.file)
+    message = describe_lines(lines, names or chart.ticks, chart.what or chart.up)
+    return Picture(chart.file, chart.says, message)
 
 
 def lasting_section(material: Material, metrics: Sequence[str]) -> Section | None:
     """Two metrics by number of edits, and the table of all that are followed; None for independent edits."""
-    editors, curves, labels = material.editors, material.curves, [*map(material.frame.label_of, metrics)]
-    table = retention_table(editors, curves)
-    if table is None:
+    frame, labels = material.frame, [*map(material.frame.label_of, metrics)]
+    counts = {e.name: [*e.edits.later_results] for e in material.editors if e.edits.later_results}
+    if not counts:
         return None
-    draw_retention(curves, dict(zip(metrics, labels, strict=True)), material.folder / "retention.svg")
+    draw_retention(frame, counts, metrics, material.folder / "retention.svg")
     says = f"{' and '.join(labels)} by number of edits, at once and kept"
-    message = describe_retention(curves, *metrics[:1], *labels[:1])
+    message = describe_retention(frame, counts, *metrics[:1])
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
     pictures = [Picture("retention.svg", says, message)]
+    table = retention_table(frame, counts, followed_metrics(material.editors[0].evaluation))
     return Section("lasting", "Do edits last?", text, pictures, more_tables=[table])
 
 
-def draw_retention(curves: Mapping[str, Sequence[Retention]], labels: Mapping[str, str], path: Path) -> None:
-    """A panel an editor: two metrics, which have labels, by number of edits, at once and kept."""
+def draw_retention(
+    frame: Frame, counts: Mapping[str, Sequence[int]], metrics: Sequence[str], path: Path
+) -> None:
+    """A panel an editor: two metrics by number of edits, at once and kept.
+
+    Args:
+        counts: by editor, the numbers of edits after which all were asked again.
+    """
     with picture_style():
-        figure, axes = make_panels(len(curves))
-        for axis, (name, curve) in zip(axes, curves.items(), strict=True):
-            at = [k.edits for k in curve]
-            for (metric, label), colour, mark in zip(labels.items(), (MODEL, LATER), "os", strict=False):
-                for part, style, fill in (("at_once", "--", PAPER), ("at_end", "-", colour)):
-                    estimates = [getattr(k, part)[metric] for k in curve]
-                    values = [e.value for e in estimates]
-                    low, high = ([getattr(e, end) for e in estimates] for end in ("low", "high"))
-                    when = "at once" if part == "at_once" else "kept"
+        figure, axes = make_panels(len(counts))
+        for axis, (name, at) in zip(axes, counts.items(), strict=True):
+            for metric, colour, mark in zip(metrics, (MODEL, LATER), "os", strict=False):
+                for when, style, fill in ((AT_ONCE, "--", PAPER), (KEPT, "-", colour)):
+                    estimates = [frame.cell(metric, name, subset_of_first(count, when)) for count in at]
+                    values, low, high = ([e[k] for e in estimates] for k in range(3))
                     axis.fill_between(at, low, high, color=colour, alpha=0.08, lw=0)
                     look: dict[str, Any] = {"marker": mark, "ms": 4, "color": colour, "mfc": fill}
-                    axis.plot(at, values, style, label=f"{label}, {when}", **look)
+                    axis.plot(at, values, style, label=f"{frame.label_of(metric)}, {when}", **look)
             axis.set_xscale("log")
             axis.set_xticks(at, [f"{edits:,}" for edits in at], minor=False)
             axis.minorticks_off()
@@ -381,15 +427,12 @@ def draw_retention(curves: Mapping[str, Sequence[Retention]], labels: Mapping[st
         save_figure(figure, path)
 
 
-def retention_table(editors: Sequence[ScoredEditor], curves: dict[str, list[Retention]]) -> Table | None:
+def retention_table(frame: Frame, counts: Mapping[str, Sequence[int]], metrics: Sequence[str]) -> Table:
     """Metrics at once and at the end of every editor, a row a number of edits."""
-    names = followed_metrics(editors[0].evaluation) if editors else []
-    rows: list[list[Cell]] = [
-        [e.name, at.edits, *(part.get(name) for name in names for part in (at.at_once, at.at_end))]
-        for e in editors
-        for at in curves.get(e.name, [])
-    ]
-    labels = labels_of(editors[0].evaluation.metrics)
-    header = ["editor", "edits", *(f"{labels[m]}, {when}" for m in names for when in ("at once", "kept"))]
+    rows: list[list[Cell]] = []
+    for name, count in ((name, count) for name, at in counts.items() for count in at):
+        found = [frame.metrics_of(name, subset=subset_of_first(count, when)) for when in (AT_ONCE, KEPT)]
+        rows.append([name, count, *(of.get(metric) for metric in metrics for of in found)])
+    heads = [f"{frame.label_of(metric)}, {when}" for metric in metrics for when in (AT_ONCE, KEPT)]
     note = "The first edits of every sequence: each scored at once, and all of them after the last."
-    return Table("retention", "Scores at once, and kept", header, rows, note) if rows else None
+    return Table("retention", "Scores at once, and kept", ["editor", "edits", *heads], rows, note)

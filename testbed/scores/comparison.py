@@ -9,12 +9,14 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.engine.results import cluster_levels
+from testbed.scores.frame import ALL, EDITOR, EDITS, Frame, Keys, make_frame
 from testbed.scores.gather import match_cases
 from testbed.scores.jackknife import Clusters
 from testbed.scores.metric import Metric
 from testbed.scores.readers import NO_EDIT
 from testbed.scores.statistics import Comparison, adjust_holm, compare_metrics
 from testbed.scores.summary import ScoredEditor
+from testbed.scores.tables import Cell
 
 
 class Differences(NamedTuple):
@@ -52,7 +54,7 @@ def reference_named(editors: Sequence[ScoredEditor], against: str) -> str:
     )
 
 
-def compare_editors(editors: Sequence[ScoredEditor], reference: str, subset: str = "all") -> Differences:
+def compare_editors(editors: Sequence[ScoredEditor], reference: str, subset: str = ALL) -> Differences:
     """Paired differences of every editor from the reference, over one subset of the cases both have."""
     rng = generator(editors[0].edits.seed, "comparisons")
     reference_editor = next((e for e in editors if e.name == reference), None)
@@ -101,6 +103,20 @@ def _pair_with_editor(editor: ScoredEditor, other: ScoredEditor) -> _Pair | None
     both = [name for name in editor.compared_metrics() if name in reference]
     pairs = {name: (own[name].take(mine), reference[name].take(theirs)) for name in both}
     return _Pair(mine, coarser, pairs)
+
+
+def frame_of_differences(
+    editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
+) -> Frame:
+    """Every editor less one reference, over the cases that both have."""
+    rows: list[tuple[Keys, Cell]] = []
+    for editor, metrics in differences.comparisons.items():
+        both: dict[str, Cell] = {EDITS: max((of.cases for of in metrics.values()), default=None)}
+        rows += [
+            ((editor, editor, EDITOR, subset, metric, differences.reference), cell)
+            for metric, cell in (both | metrics).items()
+        ]
+    return make_frame(rows, editors[0].evaluation.metrics)
 
 
 def _adjust_p_values(comparisons: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:

@@ -15,11 +15,8 @@ import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.files import staged_file
-from testbed.scores.comparison import Differences
 from testbed.scores.metric import Better, MetricDefinition
-from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.statistics import Comparison, Estimate, Few
-from testbed.scores.summary import Retention, ScoredEditor
 from testbed.scores.tables import Cell
 
 EDITOR, CONTROL, BEFORE, REFERENCE = "editor", "control", "before", "reference"
@@ -99,6 +96,11 @@ class Frame(NamedTuple):
         found = self.where(metric=metric, reader=reader, subset=subset, against=None, **tags)
         return next((cell for _, cell in found.rows()), None)
 
+    def metrics_of(self, editor: str, reader: str = "", subset: str = ALL) -> dict[str, Any]:
+        """Every cell of an editor, or of one of its readers, by metric."""
+        own = self.where(editor=editor, reader=reader or editor, subset=subset, against=None)
+        return {of["metric"]: cell for of, cell in own.rows()}
+
     def tag(self, **values: Any) -> "Frame":
         """The frame with further columns of one value each, as text where it is no plain one.
 
@@ -150,21 +152,6 @@ def concat_frames(frames: Sequence[Frame]) -> Frame:
     return Frame(table, metrics)
 
 
-def frame_of(editors: Sequence[ScoredEditor], curves: Mapping[str, Sequence[Retention]] = {}) -> Frame:
-    """Every estimate of some editors, their controls and references, and what edits cost.
-
-    Editors of the same cases share their references, which stand with each of them. What is known along
-    sequences of edits is of subsets that say after how many.
-
-    Args:
-        curves: by editor.
-    """
-    rows = [
-        row for e in editors for row in (*_rows_of_editor(e), *_rows_of_curve(e.name, curves.get(e.name, ())))
-    ]
-    return make_frame(rows, editors[0].evaluation.metrics)
-
-
 def spread_estimates(frame: Frame) -> pa.Table:
     """A row an editor and subset, with columns of its metrics: the value, "METRIC low", "METRIC high"."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -179,59 +166,16 @@ def spread_estimates(frame: Frame) -> pa.Table:
     return pa.table({name: [row.get(name) for row in rows.values()] for name in names})
 
 
-def frame_of_differences(
-    editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
-) -> Frame:
-    """Every editor less one reference, over the cases that both have."""
-    rows: list[tuple[Keys, Cell]] = []
-    for editor, metrics in differences.comparisons.items():
-        both: dict[str, Cell] = {EDITS: max((of.cases for of in metrics.values()), default=None)}
-        rows += [
-            ((editor, editor, EDITOR, subset, metric, differences.reference), cell)
-            for metric, cell in (both | metrics).items()
-        ]
-    return make_frame(rows, editors[0].evaluation.metrics)
-
-
 def label_metrics(definitions: Iterable[MetricDefinition]) -> dict[str, MetricLabel]:
     """How each of some metrics is shown, by id."""
     return {m.id: MetricLabel(m.title, m.better) for m in definitions}
-
-
-def amortise_cost(editor: ScoredEditor, unit: str) -> float | None:
-    """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
-    cost, prepare = editor.edits.cost, f"prepare_{unit}"
-    if unit not in cost or prepare not in cost:
-        return None
-    return cost[unit] + cost[prepare] * editor.edits.sweeps / len(editor.edits.results)
 
 
 Keys = tuple[str, str, str, str, str, str | None]
 """The values of KEYS."""
 
 
-def _rows_of_editor(editor: ScoredEditor) -> Iterator[tuple[Keys, Cell]]:
-    own, edits = editor.name, editor.edits
-    kinds = {own: EDITOR, BEFORE_EDIT: BEFORE} | dict.fromkeys(editor.control_readers, CONTROL)
-    sizes = {name: int(mask.sum()) for name, mask in editor.evaluation.subsets(edits.results).items()}
-    for subset, readers in editor.summary.items():
-        for reader, metrics in readers.items():
-            of = (own, reader, kinds.get(reader, REFERENCE), subset)
-            yield (*of, EDITS, None), sizes[subset]
-            yield from (((*of, metric, None), estimate) for metric, estimate in metrics.items())
-    numbers: dict[str, float | None] = {LOST: edits.results.lost_edits, **edits.cost}
-    numbers |= {f"amortised_{unit}": amortise_cost(editor, unit) for unit in ("seconds", "flops")}
-    yield from (((own, own, EDITOR, ALL, name, None), value) for name, value in numbers.items())
-
-
-def _rows_of_curve(editor: str, curve: Sequence[Retention]) -> Iterator[tuple[Keys, Cell]]:
-    for at in curve:
-        for when, metrics in (("at once", at.at_once), ("kept", at.at_end)):
-            of = (editor, editor, EDITOR, f"first {at.edits} edits, {when}")
-            yield from (((*of, metric, None), estimate) for metric, estimate in metrics.items())
-
-
-def make_frame(rows: Sequence[tuple[Keys, Cell]], definitions: Sequence[MetricDefinition]) -> Frame:
+def make_frame(rows: Iterable[tuple[Keys, Cell]], definitions: Sequence[MetricDefinition]) -> Frame:
     """The frame of some cells, each with the values of KEYS; without those that are None."""
     lines = [[*keys, *_values_of(cell)] for keys, cell in rows if cell is not None]
     columns = zip(*lines, strict=True) if lines else [()] * len(SCHEMA)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from testbed.scores.frame import ALL, Frame
 from testbed.scores.metric import labels_of, metrics_shown_in
 from testbed.scores.readers import EvaluationMetrics
-from testbed.scores.summary import Summary
 from testbed.scores.tables import Cell
 
 
@@ -14,22 +14,19 @@ def headline_labels(evaluation: EvaluationMetrics) -> dict[str, str]:
     return {metric: labels[metric] for metric in metrics_shown_in(evaluation.metrics, "headline")}
 
 
-def headline_subset(evaluation: EvaluationMetrics, summary: Summary) -> str:
+def headline_subset(evaluation: EvaluationMetrics, frame: Frame) -> str:
     """The cases that headlines are over: those that the evaluation names, or all where there are none."""
-    readers = summary.get(evaluation.headline_subset, {})
-    has_cases = any(estimate.cases for metrics in readers.values() for estimate in metrics.values())
-    return evaluation.headline_subset if has_cases else "all"
+    cases = frame.where(subset=evaluation.headline_subset).table["cases"]
+    return evaluation.headline_subset if any(cases.to_pylist()) else ALL
 
 
-def headline_rows(
-    evaluation: EvaluationMetrics, summary: Summary, readers: Sequence[str]
-) -> list[list[Cell]]:
+def headline_rows(evaluation: EvaluationMetrics, frame: Frame, readers: Sequence[str]) -> list[list[Cell]]:
     """Each of some readers, and its headlines."""
-    of = summary[headline_subset(evaluation, summary)]
-    return [[name, *map(of[name].get, headline_labels(evaluation))] for name in readers]
+    subset, metrics = headline_subset(evaluation, frame), [*headline_labels(evaluation)]
+    return [[name, *(frame.cell(metric, name, subset) for metric in metrics)] for name in readers]
 
 
-def describe_subset(evaluation: EvaluationMetrics, summary: Summary) -> str:
+def describe_subset(evaluation: EvaluationMetrics, frame: Frame) -> str:
     """Which edits headlines are over, to be put behind the word edits; nothing where they are over all."""
-    subset = headline_subset(evaluation, summary)
-    return "" if subset == "all" else f" whose request {subset}"
+    subset = headline_subset(evaluation, frame)
+    return "" if subset == ALL else f" whose request {subset}"

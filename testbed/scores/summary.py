@@ -2,9 +2,10 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,30 +13,40 @@ from corpus.errors import InputError
 from corpus.files import write_record
 from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
+from testbed.scores.frame import (
+    ALL,
+    BEFORE,
+    CONTROL,
+    EDITOR,
+    EDITS,
+    LOST,
+    REFERENCE,
+    Frame,
+    Keys,
+    concat_frames,
+    make_frame,
+)
 from testbed.scores.gather import EditorResults
 from testbed.scores.lost import count_failures
 from testbed.scores.metric import Metric, metrics_shown_in
 from testbed.scores.parts import CasePart, measure_parts, take_readers
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.tables import Cell
 
 MetricsByReader = dict[str, dict[str, Metric]]
 """Reader -> metric -> numerators and denominators per case."""
-
-
-Summary = dict[str, dict[str, dict[str, Estimate]]]
-"""Subset -> reader -> metric -> estimate."""
-
-Of = TypeVar("Of")
+Estimates = dict[tuple[str, str, str], Estimate]
+"""By subset, reader and metric."""
 _FLOOR = "no edit, for edits that left no numbers"
 
 
 class ScoredEditor(NamedTuple):
-    """An editor with its metrics: case by case, and estimated."""
+    """An editor with its metrics: case by case, and everything that is estimated, with what edits cost."""
 
     edits: EditorResults
     values: MetricsByReader
-    summary: Summary
+    frame: Frame
 
     @property
     def name(self) -> str:
@@ -46,6 +57,11 @@ class ScoredEditor(NamedTuple):
     def evaluation(self) -> EvaluationMetrics:
         """What its edits were made for."""
         return self.edits.evaluation
+
+    @property
+    def readers(self) -> dict[str, Reader]:
+        """The edited model under the editor's name, and its references."""
+        return self.evaluation.readers(self.edits.results, self.name)
 
     @property
     def reference_names(self) -> list[str]:
@@ -69,31 +85,34 @@ def score_editors(editors: Sequence[EditorResults]) -> list[ScoredEditor]:
 
     The references that editors are held against are measured once for editors of the same cases.
     """
-    scored_by_digest: dict[str, ScoredEditor] = {}
-    scores = []
-    for edits in editors:
-        results, evaluation = edits.results, edits.evaluation
-        key = _case_digest(edits) if len(editors) > 1 else ""
-        twin = scored_by_digest.get(key)
-        if twin is None or edits.controls:
-            values = measure_readers(evaluation, results, edits.name, edits.controls)
-            scored = ScoredEditor(edits, values, estimate_subsets(evaluation, results, values))
-            if not edits.controls:
-                scored_by_digest[key] = scored
-        else:
-            reader = evaluation.readers(results, edits.name)[edits.name]
-            editor_values = {edits.name: measure_reader(evaluation, results, reader)}
-            summary = estimate_subsets(evaluation, results, editor_values)
-            scored = ScoredEditor(
-                edits,
-                _replace_row(twin.values, twin.name, editor_values),
-                {
-                    subset: _replace_row(twin.summary[subset], twin.name, rows)
-                    for subset, rows in summary.items()
-                },
-            )
-        scores.append(scored)
-    return scores
+    measured: dict[str, tuple[MetricsByReader, Estimates]] = {}
+    return [
+        _score_editor(edits, measured, _case_digest(edits) if len(editors) > 1 else "") for edits in editors
+    ]
+
+
+def _score_editor(
+    edits: EditorResults, measured: dict[str, tuple[MetricsByReader, Estimates]], key: str
+) -> ScoredEditor:
+    """An editor scored; `measured` has the references of those scored before, by the cases they share."""
+    evaluation, results = edits.evaluation, edits.results
+    references, known = measured.get(key, ({}, {}))
+    readers = evaluation.readers(results, edits.name)
+    new = {name: reader for name, reader in readers.items() if name not in references}
+    every = references | _measure_together(evaluation, results, new)
+    values = {name: every[name] for name in readers if name in every}
+    values |= _measure_controls(evaluation, edits.name, edits.controls)
+    estimates = estimate_subsets(evaluation, results, values, known)
+    own = {edits.name, *map(partial(control_reader, edits.name), edits.controls)}
+    measured[key] = (
+        {name: of for name, of in values.items() if name not in own},
+        {of: estimate for of, estimate in estimates.items() if of[1] not in own},
+    )
+    rows = [
+        *_rows_of(edits.name, edits.controls, evaluation.subsets(results), estimates),
+        *_rows_of_costs(edits),
+    ]
+    return ScoredEditor(edits, values, make_frame(rows, evaluation.metrics))
 
 
 def _case_digest(edits: EditorResults) -> str:
@@ -106,27 +125,24 @@ def _case_digest(edits: EditorResults) -> str:
     return seen.hexdigest()
 
 
-def _replace_row(rows: dict[str, Of], old: str, new: dict[str, Of]) -> dict[str, Of]:
-    """Rows by reader in their order, with those of one editor replaced by another's."""
-    return dict(
-        item for name, row in rows.items() for item in (new.items() if name == old else [(name, row)])
-    )
-
-
 def measure_readers(
-    evaluation: EvaluationMetrics,
-    results: Results,
-    editor: str,
-    controls: Mapping[str, Results] | None = None,
+    evaluation: EvaluationMetrics, results: Results, editor: str, controls: Mapping[str, Results] = {}
 ) -> MetricsByReader:
     """Every metric of the editor, of what it did when told a control, and of the references, case by case."""
-    readers = evaluation.readers(results, editor)
-    measured = _measure_together(evaluation, results, readers)
-    values = {name: metrics for name, metrics in measured.items() if metrics}
-    for control, other in (controls or {}).items():
-        reader = evaluation.readers(other, editor)[editor]
-        values[control_reader(editor, control)] = measure_reader(evaluation, other, reader)
-    return values
+    values = _measure_together(evaluation, results, evaluation.readers(results, editor))
+    return values | _measure_controls(evaluation, editor, controls)
+
+
+def _measure_controls(
+    evaluation: EvaluationMetrics, editor: str, controls: Mapping[str, Results]
+) -> MetricsByReader:
+    """What the editor did when told a control."""
+    return {
+        control_reader(editor, control): measure_reader(
+            evaluation, results, evaluation.readers(results, editor)[editor]
+        )
+        for control, results in controls.items()
+    }
 
 
 def measure_reader(evaluation: EvaluationMetrics, results: Results, reader: Reader) -> dict[str, Metric]:
@@ -134,13 +150,16 @@ def measure_reader(evaluation: EvaluationMetrics, results: Results, reader: Read
 
     Edits that left no numbers count as failures, and who gives truth values alone has their metrics alone.
     """
-    return _measure_together(evaluation, results, {"": reader})[""]
+    return _measure_together(evaluation, results, {"": reader}).get("", {})
 
 
 def _measure_together(
     evaluation: EvaluationMetrics, results: Results, readers: Mapping[str, Reader]
 ) -> MetricsByReader:
-    """As `measure_reader`, for several readers, which share what they are held against."""
+    """As `measure_reader`, for several readers, which share what they are held against.
+
+    Readers that have no metric are left out.
+    """
     has_lost = any(reader.lost is not None and reader.lost.any() for reader in readers.values())
     unedited = evaluation.readers(results, "").get(NO_EDIT) if has_lost else None
     floor = {_FLOOR: unedited} if unedited is not None else {}
@@ -157,7 +176,7 @@ def _measure_together(
     measured: MetricsByReader = {name: {} for name in readers}
     for (name, metric), values in measure_parts(results, measure_part).items():
         measured[name][metric] = values
-    return measured
+    return {name: metrics for name, metrics in measured.items() if metrics}
 
 
 def _measure_cases(
@@ -180,13 +199,24 @@ def control_reader(editor: str, control: str) -> str:
 
 def summarise_results(
     evaluation: EvaluationMetrics, results: Results, editor: str, controls: Mapping[str, Results]
-) -> Summary:
+) -> Frame:
     """Estimates for every subset, reader and metric."""
-    return estimate_subsets(evaluation, results, measure_readers(evaluation, results, editor, controls))
+    values = measure_readers(evaluation, results, editor, controls)
+    estimates = estimate_subsets(evaluation, results, values)
+    return make_frame(_rows_of(editor, controls, evaluation.subsets(results), estimates), evaluation.metrics)
 
 
-def estimate_subsets(evaluation: EvaluationMetrics, results: Results, values: MetricsByReader) -> Summary:
-    """As `summarise_results`, of known metrics: all over all cases, those in tables over subsets."""
+def estimate_subsets(
+    evaluation: EvaluationMetrics,
+    results: Results,
+    values: MetricsByReader,
+    known: Mapping[tuple[str, str, str], Estimate] = {},
+) -> Estimates:
+    """As `summarise_results`, of known metrics: all over all cases, those in tables over subsets.
+
+    Args:
+        known: estimates that need not be made again.
+    """
     levels, main = cluster_levels(results), set(metrics_shown_in(evaluation.metrics, "table"))
     flat = {(reader, name): m for reader, metrics in values.items() for name, m in metrics.items()}
     for (_, name), metric in flat.items():
@@ -196,36 +226,97 @@ def estimate_subsets(evaluation: EvaluationMetrics, results: Results, values: Me
                 f"{len(results)} cases; it has {np.shape(metric.numerator)} and "
                 f"{np.shape(metric.denominator)}"
             )
-    shown_metrics = {(reader, name): m for (reader, name), m in flat.items() if name in main}
-    summary: Summary = {}
     subsets = evaluation.subsets(results)
-    for name, mask in ({"all": None} | subsets).items():
+    for name, mask in ({ALL: None} | subsets).items():
         if mask is None or np.shape(mask) != (len(results),):
             raise InputError(
                 f"subsets() of {type(evaluation).__name__} should give bool[{len(results)}] for {name!r}; it "
                 f"has {'nothing' if mask is None else f'shape {np.shape(mask)}'}"
             )
+    estimates: Estimates = {}
     for subset, among in subsets.items():
-        rows: dict[str, dict[str, Estimate]] = {reader: {} for reader in values}
-        metrics = flat if subset == "all" else shown_metrics
-        for (reader, name), estimate in estimate_metrics(metrics, levels, among).items():
-            rows[reader][name] = estimate
-        summary[subset] = rows
-    return summary
+        shown = {of: metric for of, metric in flat.items() if subset == ALL or of[1] in main}
+        new = {of: metric for of, metric in shown.items() if (subset, *of) not in known}
+        found = estimate_metrics(new, levels, among)
+        estimates |= {(subset, *of): found[of] if of in found else known[subset, *of] for of in shown}
+    return estimates
 
 
-def write_summary(summary: Summary, folder: Path, standard: str, lost: int = 0) -> None:
+def write_summary(frame: Frame, folder: Path, standard: str, lost: int = 0) -> None:
     """summary.json: the estimates, who is the standard, and how many edits gave no numbers."""
 
     def estimate_as_data(e: Estimate) -> dict:
         known = e._asdict() | {"few": [few._asdict() for few in e.few]}
         return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in known.items() if v != []}
 
-    tables = {
-        subset: {r: {m: estimate_as_data(e) for m, e in metrics.items()} for r, metrics in rows.items()}
-        for subset, rows in summary.items()
-    }
+    tables: dict[str, dict[str, dict[str, Any]]] = {}
+    for of, cell in frame.rows():
+        metrics = tables.setdefault(of["subset"], {}).setdefault(of["reader"], {})
+        if isinstance(cell, Estimate):
+            metrics[of["metric"]] = estimate_as_data(cell)
     write_record(folder / SUMMARY, {"standard": standard, "without numbers": lost, "subsets": tables})
+
+
+def frame_of(editors: Sequence[ScoredEditor]) -> Frame:
+    """Every estimate of some editors, their controls and references, and what edits cost.
+
+    Editors of the same cases share their references, which stand with each of them.
+    """
+    return concat_frames([editor.frame for editor in editors])
+
+
+def frame_of_measures(
+    editors: Sequence[ScoredEditor],
+    measure: Callable[[ScoredEditor], Mapping[str, Mapping[str, Metric]]],
+    subsets: Callable[[ScoredEditor], Mapping[str, np.ndarray]],
+) -> Frame:
+    """Estimates of what an evaluation measures besides its metrics.
+
+    Args:
+        measure: by reader and name, case by case.
+        subsets: bool[E] each.
+    """
+    rows: list[tuple[Keys, Cell]] = []
+    for e in editors:
+        values, masks, levels = measure(e), subsets(e), cluster_levels(e.edits.results)
+        estimates = {
+            (subset, reader, name): estimate
+            for subset, among in masks.items()
+            for reader, metrics in values.items()
+            for name, estimate in estimate_metrics(metrics, levels, among).items()
+        }
+        rows += _rows_of(e.name, (), masks, estimates)
+    return make_frame(rows, ())
+
+
+def _rows_of(
+    editor: str, controls: Iterable[str], subsets: Mapping[str, np.ndarray], estimates: Estimates
+) -> Iterator[tuple[Keys, Cell]]:
+    """The rows of a frame: estimates, and before those of each reader and subset how many edits it has."""
+    kinds = {editor: EDITOR, BEFORE_EDIT: BEFORE}
+    kinds |= {control_reader(editor, control): CONTROL for control in controls}
+    sizes = {name: int(mask.sum()) for name, mask in subsets.items()}
+    counted = set[tuple[str, str]]()
+    for (subset, reader, metric), estimate in estimates.items():
+        of = (editor, reader, kinds.get(reader, REFERENCE), subset)
+        if (subset, reader) not in counted:
+            counted.add((subset, reader))
+            yield (*of, EDITS, None), sizes[subset]
+        yield (*of, metric, None), estimate
+
+
+def _rows_of_costs(edits: EditorResults) -> Iterator[tuple[Keys, Cell]]:
+    numbers: dict[str, float | None] = {LOST: edits.results.lost_edits, **edits.cost}
+    numbers |= {f"amortised_{unit}": amortise_cost(edits, unit) for unit in ("seconds", "flops")}
+    yield from (((edits.name, edits.name, EDITOR, ALL, name, None), cell) for name, cell in numbers.items())
+
+
+def amortise_cost(edits: EditorResults, unit: str) -> float | None:
+    """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
+    cost, prepare = edits.cost, f"prepare_{unit}"
+    if unit not in cost or prepare not in cost:
+        return None
+    return cost[unit] + cost[prepare] * edits.sweeps / len(edits.results)
 
 
 def rows_in_contest(editors: Sequence[ScoredEditor]) -> tuple[int, ...]:
@@ -238,34 +329,33 @@ def rows_in_contest(editors: Sequence[ScoredEditor]) -> tuple[int, ...]:
     )
 
 
-class Retention(NamedTuple):
-    """The first k edits of every sequence: each scored at once, and all scored after k; by metric."""
-
-    edits: int
-    at_once: dict[str, Estimate]
-    at_end: dict[str, Estimate]
+AT_ONCE, KEPT = "at once", "kept"
+"""When the first edits of sequences are scored: each immediately, or all of them after the last."""
 
 
-def retention_curve(editor: ScoredEditor) -> list[Retention]:
-    """Scores at once and at the end by number of edits; empty for independent edits."""
-    results, evaluation, curve = editor.edits.results, editor.evaluation, []
-    names = followed_metrics(evaluation)
+def subset_of_first(count: int, when: str) -> str:
+    """The subset of the first edits of every sequence, scored AT_ONCE or KEPT."""
+    return f"first {count} edits, {when}"
 
-    def pick_metrics(metrics: dict[str, Metric]) -> dict[str, Metric]:
-        return {name: metrics[name] for name in names if name in metrics}
 
+def frame_of_sequences(editor: ScoredEditor) -> Frame:
+    """Scores at once and at the end, by number of edits; empty for independent edits."""
+    results, evaluation, name = editor.edits.results, editor.evaluation, editor.name
+    followed, rows = followed_metrics(evaluation), list[tuple[Keys, Cell]]()
     for count, after in editor.edits.later_results.items():
-        later = measure_reader(evaluation, after, evaluation.readers(after, editor.name)[editor.name])
-        among = results.cases["position"] < count
-        now = pick_metrics(editor.values[editor.name])
-        curve.append(
-            Retention(
-                count,
-                estimate_metrics(now, cluster_levels(results), among),
-                estimate_metrics(pick_metrics(later), cluster_levels(after), np.ones(len(after), bool)),
-            )
-        )
-    return curve
+        later = measure_reader(evaluation, after, evaluation.readers(after, name)[name])
+        first, every = results.cases["position"] < count, np.ones(len(after), bool)
+        for when, values, of, among in (
+            (AT_ONCE, editor.values[name], results, first),
+            (KEPT, later, after, every),
+        ):
+            known = {metric: values[metric] for metric in followed if metric in values}
+            found = estimate_metrics(known, cluster_levels(of), among)
+            rows += [
+                ((name, name, EDITOR, subset_of_first(count, when), metric, None), cell)
+                for metric, cell in found.items()
+            ]
+    return make_frame(rows, evaluation.metrics)
 
 
 def followed_metrics(evaluation: EvaluationMetrics) -> list[str]:

@@ -110,7 +110,7 @@ def make_table(view: View, frame: Frame) -> Table:
     )
 
 
-def lines_of(frame: Frame, lines: Mapping[str, Sequence[Column]]) -> dict[str, dict[str, list[Any]]]:
+def lines_of(frame: Frame, lines: Mapping[str, Sequence[str | Column]]) -> dict[str, dict[str, list[Any]]]:
     """By editor and by name of a line, its estimates; of the editors that have all of them."""
     tables = {name: make_table(View("", name, columns), frame) for name, columns in lines.items()}
     by_line = {name: {str(who): cells for who, *cells in table.rows} for name, table in tables.items()}

@@ -7,7 +7,8 @@ from testbed.evaluations.dutch_book import LOGIC
 from testbed.evaluations.hase import CHILD, REQUEST
 from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel
-from testbed.pages.edit_pictures import ShownEdit, middle_of, name_edit, show_question
+from testbed.pages.chapter import ShownEdit
+from testbed.pages.edit_pictures import middle_of, name_edit, show_question
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 

@@ -23,21 +23,20 @@ Cannot be computed from stored cases: columns under a weight of 1000 (another re
 against the generator's probabilities or data frequencies of objects that are not candidates.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from testbed.engine.results import Results, cluster_levels
+from testbed.engine.results import Results
 from testbed.evaluations.hase import CHILD, REQUEST, Hase
 from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.evaluations.paper_tables import read_paper_figures
-from testbed.scores.frame import ALL, BEFORE, EDITOR, EDITS, Frame, make_frame
+from testbed.scores.frame import ALL, EDITOR, EDITS, Frame
 from testbed.scores.metric import Metric, mean_of, sum_by_case
 from testbed.scores.parts import measure_parts
 from testbed.scores.readers import BEFORE_EDIT
-from testbed.scores.statistics import estimate_metrics
-from testbed.scores.summary import ScoredEditor
+from testbed.scores.summary import ScoredEditor, frame_of_measures
 from testbed.scores.tables import Table
 from testbed.scores.views import Column, View, make_table
 
@@ -158,17 +157,13 @@ def published_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
 def frame_of_published(editors: Sequence[ScoredEditor]) -> Frame:
     """Every column of the published tables, before an edit and after it; subsets are the paper's groups."""
 
-    def rows_of(e: ScoredEditor) -> Iterator[tuple[Any, Any]]:
-        results = e.edits.results
-        groups = {ALL: np.ones(len(results), bool)} | request_groups(results)
-        for reader, metrics in zip((BEFORE_EDIT, e.name), published_metrics(results), strict=True):
-            for group, among in groups.items():
-                found = estimate_metrics(metrics, cluster_levels(results), among)
-                counted = {EDITS: max(of.cases for of in found.values())} | found
-                kind = EDITOR if reader == e.name else BEFORE
-                yield from (((e.name, reader, kind, group, m, None), cell) for m, cell in counted.items())
+    def measure(e: ScoredEditor) -> dict[str, dict[str, Metric]]:
+        return dict(zip((BEFORE_EDIT, e.name), published_metrics(e.edits.results), strict=True))
 
-    return make_frame([row for e in editors for row in rows_of(e)], ())
+    def groups(e: ScoredEditor) -> dict[str, np.ndarray]:
+        return {ALL: np.ones(len(e.edits.results), bool)} | request_groups(e.edits.results)
+
+    return frame_of_measures(editors, measure, groups)
 
 
 def beside_printed(frame: Frame) -> Table | None:

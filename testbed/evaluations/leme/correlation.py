@@ -26,11 +26,14 @@ from testbed.evaluations.leme.passages import passage_pairs
 from testbed.evaluations.leme.questions import CLAIMS
 from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.paper_tables import read_paper_figures
+from testbed.pages.chapter import Material, Picture
+from testbed.pages.charts import draw_matrix
+from testbed.pages.messages import describe_extremes
 from testbed.scores.gather import case_keys
 from testbed.scores.readers import NO_EDIT
 from testbed.scores.statistics import adjust_holm
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell, Table, format_probability
+from testbed.scores.tables import SIGNIFICANT, Cell, Table, format_probability
 
 PACKAGE = "testbed.evaluations.leme"
 LABELS = {m.id: m.title for m in METRICS}
@@ -221,7 +224,7 @@ def count_verdicts(editor: ScoredEditor, when: int) -> dict[str, Counter]:
     return verdicts
 
 
-def wilcoxon_table(editors: Sequence[ScoredEditor]) -> Table:
+def wilcoxon_table(material: Material) -> Table:
     """Each of the nine questions after the edit against before, over edits."""
     rows = [
         _row_of_tests(editor, {
@@ -232,7 +235,7 @@ def wilcoxon_table(editors: Sequence[ScoredEditor]) -> Table:
             )
             for name in NINE
         })
-        for editor in editors
+        for editor in material.editors
     ]  # fmt: skip
     note = (
         "One-sided: edit consistency rises, all else falls. Holm's over the nine. Edits of one subject are "
@@ -248,10 +251,10 @@ def _metric_of_edits(editor: ScoredEditor, reader: str, metric: str) -> np.ndarr
     return np.full(len(editor.edits.results), np.nan) if values is None else values.by_case
 
 
-def chi_square_table(editors: Sequence[ScoredEditor]) -> Table:
+def chi_square_table(material: Material) -> Table:
     """Verdicts on each kind of claim after the edit against before."""
     rows: list[list[Cell]] = []
-    for editor in editors:
+    for editor in material.editors:
         before, after = (count_verdicts(editor, when) for when in (0, 1))
         rows.append(
             _row_of_tests(editor, {name: chi_square_test(before[name], after[name]) for name in CLAIMS})
@@ -268,8 +271,30 @@ def _row_of_tests(editor: ScoredEditor, p: Mapping[str, float]) -> list[Cell]:
     return [editor.name, *(format_probability(adjusted[name]) for name in p)]
 
 
-def short_form_table(by_pair: ByPair) -> Table:
+def correlations_of(material: Material) -> ByPair:
+    """Those of all editors."""
+    return correlate_measures(material.editors, material.editors[0].edits.seed)
+
+
+def draw_correlations(material: Material, file: str, says: str, measures: Sequence[str]) -> Picture:
+    """Pooled correlation in colour, with its interval; bold where Holm's p is below .05."""
+    by_pair = material.once(correlations_of)
+    table = [[by_pair[measure, question] for question in NINE] for measure in measures]
+    texts = [
+        [(f"{x.pooled:.2f}\n[{x.low:.2f}, {x.high:.2f}]" if np.isfinite(x.pooled) else "-", x.p < SIGNIFICANT)
+         for x in row]
+        for row in table
+    ]  # fmt: skip
+    values = np.array([[x.pooled for x in row] for row in table])
+    down, right = ([LABELS[name] for name in names] for names in (measures, NINE))
+    draw_matrix(values, texts, down, right, "Spearman's correlation", material.folder / file)
+    known = {f"{LABELS[a]} and {LABELS[b]}": x.pooled for (a, b), x in by_pair.items() if a in measures}
+    return Picture(file, says, describe_extremes(known, "correlation"))
+
+
+def short_form_table(material: Material) -> Table:
     """Every short question with each of the nine, beside the paper's Table 16."""
+    by_pair = material.once(correlations_of)
     from_paper = "; ".join(
         f"{long} with {short} {figures['correlation']:.2f}"
         for (long, short), figures in read_paper_figures(PACKAGE, "correlations").items()
@@ -280,8 +305,9 @@ def short_form_table(by_pair: ByPair) -> Table:
     return Table("leme-16", "Short form and long form (Table 16)", header, rows, note, words=2)
 
 
-def simple_measures_table(by_pair: ByPair) -> Table:
+def simple_measures_table(material: Material) -> Table:
     """Every simple measure with its own question, beside the paper's Appendix I."""
+    by_pair = material.once(correlations_of)
     figures, rows = read_paper_figures(PACKAGE, "simple"), list[list[Cell]]()
     for pair in SIMPLE.items():
         printed = figures.get((LABELS[pair[0]], LABELS[pair[1]]), {})
@@ -294,8 +320,9 @@ def simple_measures_table(by_pair: ByPair) -> Table:
     return Table("leme-weak", "Each simple measure and its own question", header, rows, note, words=2)
 
 
-def all_simple_measures_table(by_pair: ByPair) -> Table:
+def all_simple_measures_table(material: Material) -> Table:
     """Every simple measure with each of the nine questions."""
+    by_pair = material.once(correlations_of)
     rows = [_correlation_row(by_pair, measure, question) for measure in SIMPLE for question in NINE]
     title, header = "Simple measures and all nine questions", ["measure", "question", *_FIGURES]
     return Table("leme-weak-all", title, header, rows, _CORRELATIONS, words=2)

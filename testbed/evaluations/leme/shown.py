@@ -20,6 +20,7 @@ from testbed.evaluations.leme.passages import (
 )
 from testbed.evaluations.leme.questions import edit_said_share
 from testbed.evaluations.leme.readers import model_passages
+from testbed.pages.chapter import Material
 from testbed.run.world import World
 from testbed.scores.readers import NO_EDIT
 from testbed.scores.summary import ScoredEditor
@@ -39,6 +40,11 @@ def passages_of_editor(editor: ScoredEditor) -> EditorPassages:
     results = editor.edits.results
     before, after = (passage_pairs(results, model_passages(results, when), 1) for when in (0, 1))
     return EditorPassages(editor, before, after)
+
+
+def texts_of(material: Material) -> list[EditorPassages]:
+    """What every editor's models wrote."""
+    return [passages_of_editor(editor) for editor in material.editors]
 
 
 def write_worst_passages(texts: EditorPassages, metrics: Sequence[str], folder: Path) -> Path:

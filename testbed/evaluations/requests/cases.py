@@ -95,27 +95,26 @@ def list_forms(world: World, wanted: Sequence[StatementForm]) -> tuple[Statement
     Raises:
         InputError: one is asked for that it has no words for.
     """
-    able = []
-    for form in wanted or FORMS:
-        dial = ""
-        if form in HEDGED:
-            hedge, needs = HEDGED[form]
-            dial = (
-                ""
-                if any(way.is_hedge and way.words.startswith(hedge) for way in world.graph.phrasings)
-                else needs
-            )
-        elif form in WORDS:
-            kind, needs = WORDS[form]
-            dial = "" if (world.sentences.kind == kind).any() else needs
-        if not dial:
-            able.append(form)
-        elif wanted:
+    needs = {form: _option_needed(world, form) for form in wanted or FORMS}
+    for form, option in needs.items():
+        if option and wanted:
             raise InputError(
-                f"this corpus has no sentences for requests of form {form!r}; write another with {dial}, "
+                f"this corpus has no sentences for requests of form {form!r}; write another with {option}, "
                 "under another --run"
             )
-    return tuple(able)
+    return tuple(form for form, option in needs.items() if not option)
+
+
+def _option_needed(world: World, form: StatementForm) -> str:
+    """The option that gives a corpus the words for a form; empty where this corpus has them."""
+    if form in HEDGED:
+        hedge, option = HEDGED[form]
+        has_words = any(way.is_hedge and way.words.startswith(hedge) for way in world.graph.phrasings)
+        return "" if has_words else option
+    if form in WORDS:
+        kind, option = WORDS[form]
+        return "" if (world.sentences.kind == kind).any() else option
+    return ""
 
 
 def draw_claims(
@@ -132,13 +131,12 @@ def draw_claims(
         ]
     )
     of_stratum = {"unstated": NEVER, "other": FULLY, "own": FULLY}
-    queues = []
+    queues: list[list[tuple[ClaimKind, int]]] = []
     for kind in evaluation.claims:
         able = facts[accepted & (model.stratum == of_stratum[kind])]
         queues.append([(kind, int(f)) for f in rng.permutation(able)])
-    for kind, fact in itertools.chain.from_iterable(zip(*_fill_up(queues), strict=True)):
-        if fact == ABSENT:
-            continue
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(*queues))
+    for kind, fact in filter(None, in_turn):
         s, r, truth = int(graph.subject[fact]), int(graph.relation[fact]), int(model.truth[fact])
         others = graph.candidates_of(r)
         others = others[(others != truth) & ~agent.rules_out(s, r, others)]
@@ -146,11 +144,6 @@ def draw_claims(
             continue
         first, second = rng.choice(others, 2, replace=False).tolist()
         yield kind, Atom(s, r, truth if kind == "own" else first), second
-
-
-def _fill_up(queues: list[list[tuple[ClaimKind, int]]]) -> list[list[tuple[ClaimKind, int]]]:
-    longest = max(map(len, queues))
-    return [queue + [("own", ABSENT)] * (longest - len(queue)) for queue in queues]
 
 
 class Teller:
@@ -179,7 +172,7 @@ class Teller:
         forms = np.array([one.request.form for one in tellings])
         for one, beliefs in zip(tellings, after, strict=True):
             request = one.request
-            answers = [self.graph.candidates_of(atom.relation)[x[pair].argmax()] for x in (before, beliefs)]
+            answer_before, answer_after = (int(x[pair].argmax()) for x in (before, beliefs))
             facets: dict[str, Facet] = {
                 "form": request.form,
                 "claim": kind,
@@ -187,7 +180,7 @@ class Teller:
                 "centre": float(change[forms == request.form].mean()),
                 "middle": float(change.mean()),
                 "second": request.others[0] if request.others else ABSENT,
-                "deducible": bool(answers[0] == answers[1]),
+                "deducible": answer_before == answer_after,
             }
             choices = [self._make_choice(role, p, before[p], beliefs[p]) for role, p in pairs]
             choices += self._rate_fact(choices[0])

@@ -29,7 +29,7 @@ ROLE_NAMES = {
 def make_view(editor: ScoredEditor) -> View:
     """The edits as the explorer shows them."""
     results = editor.edits.results
-    answers = Answers(results, editor.evaluation.readers(results, editor.name)[editor.name])
+    answers = Answers(results, editor.readers[editor.name])
     before, after, _, agent = answers.belief_in(results.cases["object"])
     cases = results.cases
     said = np.where(cases["said"] > 0, cases["said"], np.nan)

@@ -108,7 +108,10 @@ class Answers(readers.Answers):
 
 
 def slope(answers: Answers) -> Metric:
-    """The slope of p1(o) - p0(o) on q1(o) - q0(o), over all that is told of one claim in one form."""
+    """The slope of p1(o) - p0(o) on q1(o) - q0(o), over all that is told of one claim in one form.
+
+    Both changes are taken from the agent's mean change in that form, which cases have as "centre".
+    """
     mine, rational = answers.changes
     centre, graded = answers.cases["centre"], answers.has_form(*GRADED)
     rational = rational - centre
@@ -116,7 +119,10 @@ def slope(answers: Answers) -> Metric:
 
 
 def requests_apart(answers: Answers) -> Metric:
-    """The slope over all that is told of one claim, in whichever form, from the agent's mean change on."""
+    """The slope over all that is told of one claim, in whichever form.
+
+    The agent's change is taken from its mean over all of them, which cases have as "middle".
+    """
     mine, rational = answers.changes
     rational = rational - answers.cases["middle"]
     return Metric(rational * mine, rational**2)

@@ -42,14 +42,14 @@ def accuracy_by_pair(results: Results, p: np.ndarray, stated: bool) -> dict[Prop
 def accuracy_table(editors: Sequence[ScoredEditor], stated: bool) -> Table:
     """Accuracy by pair before any edit, of gold and of every editor after it (Table 5)."""
     first = editors[0]
-    readers = first.evaluation.readers(first.edits.results, first.name)
+    readers = first.readers
     accuracies = {
         "before": accuracy_by_pair(first.edits.results, readers[BEFORE_EDIT].probability, stated),
         "gold": accuracy_by_pair(first.edits.results, readers[BAYESIAN].probability, stated),
     }
     for editor in editors:
         results = editor.edits.results
-        mine = editor.evaluation.readers(results, editor.name)[editor.name].probability
+        mine = editor.readers[editor.name].probability
         accuracies[editor.name] = accuracy_by_pair(results, mine, stated)
     pairs = [pair for pair in property_pairs() if pair in accuracies["before"]]
     by_reader = accuracies.values()
@@ -96,7 +96,7 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
     rows: list[list[Cell]] = []
     for editor in editors:
         results = editor.edits.results
-        readers = editor.evaluation.readers(results, editor.name)
+        readers = editor.readers
         before, after, gold = (
             is_truth_most_probable(results, readers[name].probability) > 0.5
             for name in (BEFORE_EDIT, editor.name, BAYESIAN)
@@ -116,7 +116,7 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
 def _accuracy_changes(editor: ScoredEditor, reader: str, stated: bool) -> list[Estimate | None]:
     """Change of accuracy of the pairs of TO_WORK, and about gender after edits of anything else."""
     results = editor.edits.results
-    who = editor.evaluation.readers(results, editor.name)[reader]
+    who = editor.readers[reader]
     before, after = (is_truth_most_probable(results, p) for p in (who.start, who.probability))
     masks = _pair_masks(results, stated)
     masks_by_pair = {pair: masks[pair] for pair in TO_WORK if pair in masks}

@@ -18,6 +18,7 @@ from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE
 from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OTHERS
 from testbed.evaluations.seesaw.metrics import ConfidenceChange, confidence_change, estimate_means
+from testbed.pages.chapter import Material
 from testbed.scores.statistics import Estimate, adjust_holm
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
@@ -137,8 +138,14 @@ class EditorChanges(NamedTuple):
 def editor_changes(editor: ScoredEditor) -> EditorChanges:
     """D_d, D_d^q and X_d of every choice of an editor."""
     results = editor.edits.results
-    reader = editor.evaluation.readers(results, editor.name)[editor.name]
-    return EditorChanges(editor.name, results, confidence_change(results.choices, reader))
+    return EditorChanges(
+        editor.name, results, confidence_change(results.choices, editor.readers[editor.name])
+    )
+
+
+def changes_of(material: Material) -> list[EditorChanges]:
+    """Those of all editors."""
+    return [editor_changes(editor) for editor in material.editors]
 
 
 def group_names(results: Results, grouping: str) -> np.ndarray:

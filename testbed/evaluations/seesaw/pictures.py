@@ -6,7 +6,8 @@ from testbed.engine.results import Results
 from testbed.evaluations.seesaw import OLD_HOLDERS, OTHERS
 from testbed.evaluations.seesaw.metrics import confidence_change
 from testbed.pages.belief_pictures import BeliefPanel
-from testbed.pages.edit_pictures import ShownEdit, middle_of, name_edit
+from testbed.pages.chapter import ShownEdit
+from testbed.pages.edit_pictures import middle_of, name_edit
 from testbed.pages.messages import format_number
 from testbed.run.world import World
 from testbed.scores.readers import reference_readers

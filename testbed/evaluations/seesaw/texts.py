@@ -32,6 +32,7 @@ from testbed.evaluations.seesaw import ALONE, EDIT, OWN
 from testbed.evaluations.seesaw.groups import SIGNIFICANCE_LEVEL, t_test_mean
 from testbed.evaluations.seesaw.metrics import estimate_all_cases, is_typical_option
 from testbed.evaluations.seesaw.population import Population
+from testbed.pages.chapter import Material
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.metric import sum_by_case
@@ -270,7 +271,19 @@ def estimate_judge_errors(results: Results, texts: CodedTexts) -> dict[str, Esti
     return {flaw: error for flaw, error in errors.items() if error is not None}
 
 
-def flaw_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
+EditorTexts = tuple[ScoredEditor, CodedTexts]
+
+
+def texts_of(material: Material) -> list[EditorTexts]:
+    """The texts about this world of the editors that wrote some."""
+    return [
+        (e, code_all_texts(e.edits.results, [material.world]))
+        for e in material.editors
+        if len(e.edits.results.passages.case)
+    ]
+
+
+def flaw_table(editors: Sequence[EditorTexts]) -> Table:
     """Mean pair code of each flaw by editor and edited property (Table 6)."""
     rows: list[list[Cell]] = []
     for editor, texts in editors:
@@ -297,7 +310,7 @@ def flaw_shares(editor: ScoredEditor, texts: CodedTexts) -> dict[str, list[Estim
     }
 
 
-def injection_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
+def injection_table(editors: Sequence[EditorTexts]) -> Table:
     """Mean pair code of statements that nobody asked for, by relation."""
     names = [*editors[0][1].injection_codes]
     rows: list[list[Cell]] = []
@@ -307,7 +320,7 @@ def injection_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table
     return Table("injection", "Statements that nobody asked for, by relation", ["editor", *names], rows)
 
 
-def legibility_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
+def legibility_table(editors: Sequence[EditorTexts]) -> Table:
     """What of the texts says nothing."""
     rows: list[list[Cell]] = []
     for editor, texts in editors:
@@ -317,7 +330,7 @@ def legibility_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Tabl
     return Table("reading", "How texts were read", ["editor", "pairs", *UNREADABLE_SHARES], rows, note)
 
 
-def judge_table(editors: Sequence[tuple[ScoredEditor, CodedTexts]]) -> Table:
+def judge_table(editors: Sequence[EditorTexts]) -> Table:
     """How often a judge by keywords has another code than the exact one."""
     rows: list[list[Cell]] = []
     for editor, texts in editors:

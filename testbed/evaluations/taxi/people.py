@@ -12,10 +12,10 @@ from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.taxi import PROPERTY
 from testbed.evaluations.taxi.edits import MEMBERSHIP, QUERIES, Taxonomy, read_edits
 from testbed.evaluations.taxi.metrics import Answers
+from testbed.pages.chapter import Material
 from testbed.run.world import World
 from testbed.scores.readers import CHANCE, NO_EDIT
 from testbed.scores.statistics import Estimate, estimate_metric
-from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
 
 RESPONSES = Path("human-tests") / "human-responses.csv"
@@ -114,8 +114,9 @@ def _question_key(answer: PersonAnswer, taxonomy: Taxonomy) -> QuestionKey:
     return subject, new, answer.property, value
 
 
-def people_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
+def people_table(material: Material) -> Table | None:
     """People by superordinate, and editors on exactly the questions that people saw; None without people."""
+    editors, world = material.editors, material.world
     responses = read_answers(world.path) if world.path else []
     if not responses:
         return None
@@ -130,7 +131,7 @@ def people_table(editors: Sequence[ScoredEditor], world: World) -> Table | None:
     first = editors[0]
     for editor, name in [*((e, e.name) for e in editors), (first, NO_EDIT), (first, CHANCE)]:
         results = editor.edits.results
-        answers = Answers(results, editor.evaluation.readers(results, editor.name)[name])
+        answers = Answers(results, editor.readers[name])
         among = _is_question_seen(results, world, keys)
         rows.append([name, int(among.sum()), *(_property_success(answers, among, n) for n in ("", *names))])
     note = "Property success; editors on the very questions that people saw, each counted once."

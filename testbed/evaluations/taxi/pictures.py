@@ -5,7 +5,8 @@ import numpy as np
 from testbed.engine.results import Results
 from testbed.evaluations.taxi import EDIT, PROPERTY
 from testbed.pages.belief_pictures import BeliefPanel
-from testbed.pages.edit_pictures import ShownEdit, middle_of, name_edit
+from testbed.pages.chapter import ShownEdit
+from testbed.pages.edit_pictures import middle_of, name_edit
 from testbed.pages.messages import format_number
 from testbed.protocol import ABSENT
 from testbed.run.world import World
