@@ -72,8 +72,8 @@ def sampler_tables(findings: Findings) -> Iterator[Table]:
     """What follows under two samplers, and what each draws."""
     published = draw_published_support(findings)
     editors = findings.editors()
-    first = editors[0].summary
-    drawn = [first[f"support {name}"][editors[0].name][FOLLOWS].cases for name in SUPPORT_BINS]
+    first = editors[0]
+    drawn = [first.frame.cell(FOLLOWS, first.name, f"support {name}").cases for name in SUPPORT_BINS]
     shares = np.array([0, *drawn[1:]]), published
     rows: list[list[Cell]] = [
         [one.name, *(average_over_support(one, one.name, share) for share in shares)] for one in editors
