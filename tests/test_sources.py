@@ -462,6 +462,7 @@ GIVEN = {
     "chain": ChainWorld(rare=3),
     "path": "x.tsv",
     "columns": ("a", "b", "c"),
+    "labels": "labels.tsv",
     "max_lines": 7,
     "names": "described",
     "pairs": ("a:b",),
