@@ -39,7 +39,7 @@ def test_help_shows_the_options_of_the_editors_that_are_named(capsys):
     for name in ("lora-down", "rome"):
         shown[name] = said_by(edit, [*([name] if name == "rome" else []), "--help"], capsys)[1]
         assert f"--{name}." in shown[name]
-        assert "python -m testbed.edit rome --help" in " ".join(shown[name].split())
+        assert "--help-all shows the options of every evaluation and editor" in " ".join(shown[name].split())
     assert "--rome." not in shown["lora-down"]
     assert "--lora-down." not in shown["rome"]
 
