@@ -23,6 +23,7 @@ from testbed.scores import readers
 from testbed.scores.cores import lazy_property
 from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Place
 from testbed.scores.movement import Movement
+from testbed.scores.recalibration import recalibrate_readers
 
 SUCCESS, KEPT = "success", "kept"
 FOLLOW, FOLLOW_OTHERS, STAY_STATED, STAY_SILENT = "follows", "follows.others", "stays.stated", "stays.silent"
@@ -30,6 +31,12 @@ STAY_OTHERS, DAMAGE = "stays.others", "damage"
 TV_OWN, TV_OTHERS = "tv.own", "tv.others"
 SKILL, SKILL_RECALIBRATED = "skill", "skill.recalibrated"
 OVER_RECALIBRATED = "skill.over_recalibrated"
+
+
+def make_readers(results: Results, editor: str) -> dict[str, readers.Reader]:
+    """The edited model under its editor's name, and the usual references, with temperatures for skill."""
+    known = readers.reference_readers(results, editor)
+    return recalibrate_readers(results, known, ~np.isin(results.choices.role, (REQUEST, SPOT)))
 
 
 class Answers(readers.Answers):
@@ -124,8 +131,8 @@ METRICS: tuple[MetricDefinition, ...] = (
     _gain(OVER_RECALIBRATED, "As coherence gained, against the unedited model recalibrated on facts that no "
           "case uses.", "coherence gained over no edit, recalibrated",
           lambda a: a.movement.skill_over_recalibrated),
-    _gain(SKILL_RECALIBRATED, "Coherence gained after each model, edited and not, gets its best temperature, "
-          "one a case and stratum. Mere softening or sharpening gains none.",
+    _gain(SKILL_RECALIBRATED, "Coherence gained after each model, edited and not, gets temperatures fitted "
+          "on other cases, one a stratum. Mere softening or sharpening gains none.",
           "coherence gained, recalibrated",
           lambda a: a.movement.skill_recalibrated, "headline"),
 )  # fmt: skip
