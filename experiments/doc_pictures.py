@@ -65,7 +65,7 @@ CHARTS = {
     ),
     "paper": Chart(
         "83 million parameters, 100,000 facts: one editor updates and harms nobody", "share",
-        tuple(f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")),
+        (*(f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")), "2026-11-27-full-size"),
         by_name("lora-down", "rome", "full", "embeddings", "count-based", "keyed"), HARM, ("found", "all"),
     ),
     "support": Chart(

@@ -23,6 +23,10 @@ its words (its record, table, section, labels and name), and the fewest others. 
 no record has; `row 3` and `column 2` stand for printed words that are not alone. A number that the figure
 rounds to stays as it is; any other, and a `?`, is written anew. The words of a table are the writer's;
 the column *verdict* beside what papers print is computed (`experiments.verdicts`).
+
+A table that cannot be filled, such as a comparison in words, stands below the command that found it:
+
+    <!-- command: python -m experiments.taxi, record 2026-11-26-taxi -->
 """
 
 import re

@@ -64,7 +64,7 @@ def write_figures(figures: Iterable[Figure], path: Path) -> None:
     rows = list(figures)
     columns = {one.name: pa.array([getattr(row, one.name) for row in rows], one.type) for one in SCHEMA}
     table = pa.table(columns)
-    pq.write_table(table, path, compression="zstd", compression_level=19, write_statistics=False)
+    pq.write_table(table, path, compression="brotli", compression_level=11, write_statistics=False)
 
 
 def read_figures(path: Path) -> list[Figure]:
