@@ -5,7 +5,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,12 @@ DEEPEST = 50
 def staged_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder beside `folder` that becomes it when the block ends without an error.
 
-    What is left of a killed attempt is cleared first; on an error the attempt is removed.
+    What is left of a killed attempt is cleared first; on an error the attempt is removed. Of a folder that is
+    there already, the files that its checksums name are replaced, and what else lies in it stays.
     """
+    folder = folder.resolve()
     aside = partial_folder(folder)
+    recover_folder(folder)
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     try:
@@ -36,16 +39,90 @@ def staged_folder(folder: Path) -> Iterator[Path]:
         folders = [aside, *(p for p in aside.rglob("*") if p.is_dir())]
         for path in [*files, aside / CHECKSUMS, *folders]:
             _sync_path(path)
-        os.replace(aside, folder)
+        if folder.exists():
+            _swap_files(aside, folder, list(sums))
+        else:
+            os.replace(aside, folder)
         _sync_path(folder.parent)
     except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
+        if not _earlier_folder(folder).exists():
+            shutil.rmtree(aside, ignore_errors=True)
         raise
 
 
 def partial_folder(folder: Path) -> Path:
     """Where `staged_folder` prepares a folder."""
     return folder.with_name(f".{folder.name}.partial")
+
+
+def _swap_files(aside: Path, folder: Path, names: Sequence[str]) -> None:
+    """Put files of one folder in the place of those of another, which has no checksums meanwhile."""
+    earlier, old = _earlier_folder(folder), list_sealed(folder)
+    try:
+        earlier.mkdir()
+        _sync_path(folder.parent)
+        _move_files(folder, earlier, [CHECKSUMS])
+        _move_files(folder, earlier, {*old, *names})
+        _move_files(aside, folder, names)
+        _move_files(aside, folder, [CHECKSUMS])
+    except BaseException:
+        recover_folder(folder)
+        raise
+    shutil.rmtree(earlier)
+    shutil.rmtree(aside)
+    for path in sorted({folder / parent for name in old for parent in Path(name).parents}, reverse=True):
+        # A folder of files that are no longer there, unless somebody keeps something in it.
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+
+
+def recover_folder(folder: Path) -> None:
+    """Undo a swap that was killed: new files go away again, and the earlier ones back to where they were."""
+    folder = folder.resolve()
+    aside, earlier = partial_folder(folder), _earlier_folder(folder)
+    if earlier.exists() and not (folder / CHECKSUMS).exists():
+        for new, there in ((aside / name, folder / name) for name in list_sealed(aside)):
+            is_old = new.exists() and not (there.exists() and there.samefile(new))
+            if not is_old or (earlier / there.relative_to(folder)).exists():
+                there.unlink(missing_ok=True)
+        _move_files(earlier, folder, {str(p.relative_to(earlier)) for p in earlier.rglob("*")} - {CHECKSUMS})
+        _move_files(earlier, folder, [CHECKSUMS])
+    if earlier.exists():
+        shutil.rmtree(earlier)
+
+
+def _earlier_folder(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.earlier")
+
+
+def _move_files(start: Path, end: Path, names: Iterable[str]) -> None:
+    """Move those that are there; at every moment the disk has each in one of both folders."""
+    moved = [name for name in sorted(names) if (start / name).is_file()]
+    for name in moved:
+        (end / name).parent.mkdir(parents=True, exist_ok=True)
+        (end / name).unlink(missing_ok=True)
+        try:
+            os.link(start / name, end / name)
+        except OSError:
+            shutil.copy2(start / name, end / name)
+            _sync_path(end / name)
+    _sync_parents(end, moved)
+    for name in moved:
+        (start / name).unlink()
+    _sync_parents(start, moved)
+
+
+def _sync_parents(folder: Path, names: Iterable[str]) -> None:
+    for path in sorted({folder / parent for name in names for parent in Path(name).parents}):
+        _sync_path(path)
+
+
+def list_sealed(folder: Path) -> list[str]:
+    """The files of a folder that its checksums name; none where it has no checksums, or damaged ones."""
+    try:
+        return list(read_json(folder / CHECKSUMS))
+    except InputError:
+        return []
 
 
 def seal_folder(folder: Path, names: Iterable[str]) -> None:
@@ -68,6 +145,8 @@ def verify_folder(folder: Path, only: str = "") -> None:
         )
     for name, expected in sums.items():
         path = folder / name
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise InputError(f"{folder / CHECKSUMS} names {name!r}, which does not lie in its folder")
         if only and name != only:
             continue
         if not path.is_file() or hash_file(path) != expected:

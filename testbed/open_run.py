@@ -353,8 +353,7 @@ class OpenRun(RunParts):
 
         name = evaluation or self.settings.evaluation
         with TemporaryDirectory() as folder:
-            run = replace(self.run, pages=Path(folder))
-            draw_chapter(name, [run], self.world, ReportSettings())
+            draw_chapter(name, [self.run], self.world, ReportSettings(), Path(folder))
             files = {path.stem: path for path in Path(folder).glob("*/*.svg")}
             if picture not in files:
                 raise InputError(f"the report has no picture {picture!r}; it has {', '.join(sorted(files))}")

@@ -1,5 +1,6 @@
 """Edits made elsewhere: what is exported, asked and scored, and the guards against silent failures."""
 
+import copy
 import json
 import shutil
 import warnings
@@ -178,7 +179,11 @@ def test_what_does_not_fit_is_refused(exam, examined, tmp_path, capsys, door):
     (answers / "after.jsonl").write_text(
         "".join(lines[:-1]) + json.dumps(json.loads(lines[-1]) | {"ended": [[0.5]]}) + "\n"
     )
-    refuse("do not fit its questions")
+    refuse("after.jsonl, line 6, ended: rows of [1] numbers, where the case asks for")
+    (answers / "after.jsonl").write_text(
+        "".join(lines[:-1]) + lines[-1].replace('"singly": false', '"singly": 0')
+    )
+    refuse("after.jsonl, line 6: singly: Expected `bool`, got `int`")
     with pytest.raises(door.DoorError, match="begun with other"):
         door.examine(scale_head, folder, answers)
 
@@ -188,9 +193,8 @@ def test_what_does_not_fit_is_refused(exam, examined, tmp_path, capsys, door):
     [
         (lambda p, i: p * 0.9, "another precision"),
         (lambda p, i: p + (0.01 if i == 3 else 0.0), "padding"),
-        (lambda p, i: float("nan"), "on the side of PyTorch"),
     ],
-    ids=["all", "few", "nan"],
+    ids=["all", "few"],
 )
 def test_the_unedited_model_must_answer_as_here(exam, examined, tmp_path, capsys, change, message):
     answers = tmp_path / "answers"
@@ -204,6 +208,23 @@ def test_the_unedited_model_must_answer_as_here(exam, examined, tmp_path, capsys
     said = complaint(capsys)
     assert "answers otherwise there than here" in said
     assert message in said
+
+
+def test_answers_that_are_no_numbers_are_a_fault(exam, examined, tmp_path, capsys, door, bench):
+    """An edit that leaves NaN has a fault and no answers; if the unedited model does, nothing is scored."""
+    import torch
+
+    model, case = copy.deepcopy(bench.base), door.read_exam(exam[1]).cases[0]
+    model.lm_head.weight.data *= torch.nan
+    line = bench.ask(model, case)
+    assert line == door.NO_ANSWERS | {"fault": "the model it edited answers with what is no number"}
+    answers = tmp_path / "answers"
+    shutil.copytree(examined, answers)
+    lines = [line | {"case": 0}, *lines_of(answers / "before.jsonl")[1:]]
+    (answers / "before.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    capsys.readouterr()
+    assert score.main([str(answers), *at(exam[0]), *SCORE]) == 2
+    assert "on the side of PyTorch" in complaint(capsys)
 
 
 def test_cases_that_were_changed_are_noticed(exam, tmp_path, door):

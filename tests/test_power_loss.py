@@ -4,6 +4,7 @@ A disk keeps of a file what it had when it was synced, or any of what came later
 it had when it was synced, and any of the changes since. Such disks are built at every sync and rename.
 """
 
+import errno
 import itertools
 import os
 import random
@@ -11,7 +12,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from corpus.files import seal_folder, staged_file, staged_folder, verify_folder, write_json, write_record
+from corpus.files import (
+    CHECKSUMS,
+    seal_folder,
+    staged_file,
+    staged_folder,
+    verify_folder,
+    write_json,
+    write_record,
+)
 
 DISKS = 10
 """So many of the disks that are possible at a moment are built, drawn at random."""
@@ -94,11 +103,11 @@ def lost_disks(disk, tmp_path):
             yield path
 
 
-def write_folder(root):
+def write_folder(root, tokens=b"12345678" * 9, deep="deep"):
     with staged_folder(root / "corpus") as aside:
-        (aside / "tokens").write_bytes(b"12345678" * 9)
-        (aside / "deep").mkdir()
-        (aside / "deep" / "counts").write_bytes(b"abc")
+        (aside / "tokens").write_bytes(tokens)
+        (aside / deep).mkdir()
+        (aside / deep / "counts").write_bytes(b"abc" + tokens)
 
 
 def contents(folder):
@@ -124,6 +133,78 @@ def test_a_folder_is_whole_or_absent(tmp_path, monkeypatch):
     disk.moments = disk.moments[-1:]
     (tmp_path / "after").mkdir()
     assert all((path / "corpus").exists() for path in lost_disks(disk, tmp_path / "after")), "it is certain"
+
+
+def write_once_and_keep(root):
+    """A folder with something beside it that somebody put there."""
+    write_folder(root, b"old", "former")
+    (root / "corpus" / "notes.txt").write_bytes(b"mine")
+    (root / "corpus" / "former" / "mine.txt").write_bytes(b"mine, too")
+    return contents(root / "corpus")
+
+
+def assert_sealed_is_whole(folder, old, new):
+    """A folder that has checksums is the old one or the new one."""
+    if (folder / CHECKSUMS).exists():
+        verify_folder(folder)
+        assert contents(folder) in (old, new)
+
+
+def test_a_folder_that_is_written_again_is_the_old_or_the_new_one_or_unsealed(tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    root.mkdir()
+    old = write_once_and_keep(root)
+    disk = Disk(root)
+    with disk.watch(monkeypatch):
+        write_folder(root)
+    new = contents(root / "corpus")
+    disk.moments = disk.moments[::3]
+    assert new.keys() == {"tokens", "deep/counts", CHECKSUMS, "notes.txt", "former/mine.txt"}
+    for path in lost_disks(disk, tmp_path):
+        assert_sealed_is_whole(path / "corpus", old, new)
+        write_folder(path)
+        assert contents(path / "corpus") == new
+        assert [one.name for one in path.iterdir()] == ["corpus"]
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "from there on"])
+def test_a_call_that_fails_while_a_folder_is_written_again_loses_nothing(lasting, tmp_path, monkeypatch):
+    """Each rename, sync and new folder fails in turn; what was there stays, or comes back."""
+    failed = 0
+    for number in itertools.count(1):
+        root = tmp_path / str(number)
+        root.mkdir()
+        old, calls = write_once_and_keep(root), itertools.count(1)
+
+        def fail(call, calls=calls, number=number):
+            def attempt(*args, **options):
+                at = next(calls)
+                if at == number or (lasting and at > number):
+                    raise OSError(errno.ENOSPC, "full")
+                return call(*args, **options)
+
+            return attempt
+
+        with monkeypatch.context() as patched:
+            for name in ("replace", "fsync", "mkdir"):
+                patched.setattr(os, name, fail(getattr(os, name)))
+            try:
+                write_folder(root)
+            except OSError:
+                failed += 1
+        if next(calls) <= number:
+            break
+        new = old | {"tokens": b"12345678" * 9}
+        if (root / "corpus" / CHECKSUMS).exists():
+            verify_folder(root / "corpus")
+        elif not lasting:
+            raise AssertionError(f"call {number} left a folder without checksums")
+        assert {"notes.txt", "former/mine.txt"} <= contents(root / "corpus").keys()
+        write_folder(root)
+        verify_folder(root / "corpus")
+        assert contents(root / "corpus")["tokens"] == new["tokens"]
+        assert [one.name for one in root.iterdir()] == ["corpus"]
+    assert failed > 20
 
 
 @pytest.mark.parametrize("write", [write_json, write_record])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 
 from corpus.errors import InputError
-from corpus.files import CHECKSUMS, read_json, staged_folder, write_json
+from corpus.files import CHECKSUMS, read_json, recover_folder, staged_folder, write_json
 from corpus.worlds.account import ACCOUNT
 from testbed.cells import Shown
 from testbed.commands.corpus import build_corpus
@@ -339,10 +339,11 @@ def write_card(
         "made_with": provenance() | {"device": describe_device()},
         "date": f"{date.today():%Y-%m-%d}",
     }
-    if folder.exists():
-        if not (folder / CARD).exists() or read_json(folder / CARD)["methods"] != content["methods"]:
-            raise InputError(f"{folder} is of another editor; choose another --folder, or move it away")
-        shutil.rmtree(folder)
+    recover_folder(folder)
+    if folder.exists() and (
+        not (folder / CARD).exists() or read_json(folder / CARD)["methods"] != content["methods"]
+    ):
+        raise InputError(f"{folder} is of another editor; choose another --folder, or move it away")
     with staged_folder(folder) as aside:
         write_json(aside / CARD, content)
         (aside / PAGE).write_text(markdown_section(card_table(card, title)), encoding="utf-8")

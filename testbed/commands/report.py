@@ -1,12 +1,12 @@
 """Editors beside each other, in pictures, tables and one HTML page."""
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from corpus.errors import InputError
+from corpus.files import staged_folder
 from lm.config import ModelConfig
 from testbed.advice import ask_options
 from testbed.console import say
@@ -69,29 +69,26 @@ def report(options: ReportSettings) -> None:
 
 def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) -> None:
     names, folder = [run.name for run in runs], runs[0].report
-    chapters = [draw_chapter(name, runs, world, options) for name in _evaluations_shown(options, runs)]
-    folder.mkdir(parents=True, exist_ok=True)
-    message = draw_training(read_metrics(runs[0]), folder / "training.svg")
-    if options.explorer:
-        doing("writing the explorer")
-        _write_explorer(chapters, runs, world)
-    else:
-        # One of an earlier report would be about other rows.
-        shutil.rmtree(folder / "explorer", ignore_errors=True)
-    training = Picture("training.svg", "Training loss and generative accuracy by step", message)
-    about = (
-        f"{_describe_worlds(runs, world)} written down as a noisy corpus. {_describe_model(runs[0], world)}"
-    )
-    page = Page(names, about, chapters, training, options.explorer)
-    doing("writing the page")
-    path = write_page(page, folder)
+    with staged_folder(folder) as aside:
+        chapters = [
+            draw_chapter(name, runs, world, options, aside) for name in _evaluations_shown(options, runs)
+        ]
+        message = draw_training(read_metrics(runs[0]), aside / "training.svg")
+        if options.explorer:
+            doing("writing the explorer")
+            _write_explorer(chapters, runs, world, aside)
+        training = Picture("training.svg", "Training loss and generative accuracy by step", message)
+        about = f"{_describe_worlds(runs, world)} written down as a noisy corpus. {_describe_model(runs[0], world)}"
+        page = Page(names, about, chapters, training, options.explorer)
+        doing("writing the page")
+        write_page(page, aside)
     for evaluation_report in chapters:
         title = f"{evaluation_report.key}, report {' '.join(names)}"
         headline_grid(title, evaluation_report.editors).print()
         for editor in evaluation_report.editors:
             if editor.edits.missing_numbers:
                 say(editor.edits.missing_numbers)
-    say(f"report: {path.resolve()}")
+    say(f"report: {(folder / 'index.html').resolve()}")
 
 
 def _write_leaderboard(folder: Path) -> None:
@@ -101,7 +98,9 @@ def _write_leaderboard(folder: Path) -> None:
     say(f"leaderboard: {page.resolve()}")
 
 
-def _write_explorer(chapters: Sequence[EvaluationChapter], runs: Sequence[Run], world: World) -> None:
+def _write_explorer(
+    chapters: Sequence[EvaluationChapter], runs: Sequence[Run], world: World, folder: Path
+) -> None:
     """The page with a row for every edit, in the folder of the report; `world` is that of the first run."""
     explored = [
         ExploredEvaluation(
@@ -118,7 +117,7 @@ def _write_explorer(chapters: Sequence[EvaluationChapter], runs: Sequence[Run], 
         if folder_digest(run.world) not in worlds:
             worlds[folder_digest(run.world)] = load_world(run)
     of_runs = [worlds[folder_digest(run.world)] for run in runs]
-    write_explorer(explored, of_runs, ", ".join(run.name for run in runs), runs[0].report)
+    write_explorer(explored, of_runs, ", ".join(run.name for run in runs), folder)
 
 
 def _describe_worlds(runs: Sequence[Run], world: World) -> str:
@@ -177,7 +176,9 @@ def _evaluations_shown(options: ReportSettings, runs: Sequence[Run]) -> list[str
     return evaluations
 
 
-def draw_chapter(name: str, runs: Sequence[Run], world: World, options: ReportSettings) -> EvaluationChapter:
+def draw_chapter(
+    name: str, runs: Sequence[Run], world: World, options: ReportSettings, report: Path
+) -> EvaluationChapter:
     """Everything about one evaluation; draws its pictures on the way."""
     doing(f"reading and scoring edits, {name}")
     gathered = gather_results(runs, recorded_evaluation_named(name), report_left_out=say)
@@ -190,8 +191,8 @@ def draw_chapter(name: str, runs: Sequence[Run], world: World, options: ReportSe
     compared = compare_editors(editors, reference_named(editors, options.against))
     own = [part for editor in editors for part in (editor.frame, frame_of_sequences(editor))]
     frame = concat_frames([*own, frame_of_differences(editors, compared)])
-    folder = runs[0].report / plain_name(name)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = report / plain_name(name)
+    folder.mkdir()
     doing(f"drawing pictures, {name}")
     chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
         Material(editors, compared, world, folder, frame)

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import hash_content, hash_file, read_json, write_json
+from corpus.files import hash_content, hash_file, staged_folder, write_json
 from testbed.commands.edit import (
     Job,
     Jobs,
@@ -17,14 +17,16 @@ from testbed.commands.edit import (
 from testbed.console import say
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.file_exchange.answers import check_before, describe_strength, read_folder, write_results
+from testbed.engine.file_exchange.schema import About
 from testbed.engine.questions import Questions
 from testbed.engine.records import is_complete
-from testbed.engine.trace import folder_of
+from testbed.engine.trace import CONFIG, folder_of
 from testbed.own import plain_name
 from testbed.run.lock import only_one
 from testbed.run.model import load_trained
 from testbed.run.runs import differing_settings
 from testbed.run.runtime import circumstances
+from testbed.run.strict_json import read_document
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import temperatures_file
 from testbed.settings import ScoreSettings
@@ -52,12 +54,12 @@ def import_answers(options: ScoreSettings) -> Jobs:
             than here.
     """
     _check_name(options.name)
-    about = read_json(options.answers / "about.json")
+    about = read_document(options.answers / "about.json", About)
     run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
     shared = trace_cases(run, checkpoint, options)
     bound = {key: shared[key] for key in ("inputs", "settings")}
     doing("checking the answers")
-    differ = differing_settings({key: about.get(key) for key in bound}, bound)
+    differ = differing_settings({"inputs": about.inputs, "settings": about.settings}, bound)
     if differ:
         raise InputError(
             f"{options.answers} are answers to other cases ({'; '.join(differ[:3])}); give testbed.score the "
@@ -72,7 +74,7 @@ def import_answers(options: ScoreSettings) -> Jobs:
     trace = shared | {"editor": options.name, "method": describe_method(options.name, about, digest)}
     folder = folder_of(run, options.evaluation, options.name, trace)
     columns = columns_of(options.chosen_evaluation)
-    origin = {"tuned": None, "made_with": circumstances() | {"door": about["versions"]}}
+    origin = {"tuned": None, "made_with": circumstances() | {"door": about.versions}}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     jobs = Jobs(run, world, model, columns, [Job(options.name, None, trace, folder)], origin, temperatures)
     with only_one(run, "edit"):
@@ -81,23 +83,26 @@ def import_answers(options: ScoreSettings) -> Jobs:
         else:
             standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
             untraced = {"standard": standard, "controls": answers.controls} | origin
-            write_json(folder / "config.json", trace | untraced)
-            write_results(questions, answers, columns, folder)
+            with staged_folder(folder) as aside:
+                write_json(aside / CONFIG, trace | untraced)
+                write_results(questions, answers, columns, aside)
         recalibrate_model(jobs, options, (agent, drawn_cases))
         for sentence in describe_strength(questions, answers):
             say(sentence)
     return jobs
 
 
-def describe_method(name: str, about: dict[str, Any], answers: str) -> dict[str, Any]:
+def describe_method(name: str, about: About, answers: str) -> dict[str, Any]:
     """What the results of a script depend on, in the form of `testbed.engine.versions.identify_method`.
 
     Args:
         answers: the checksum of its answers.
     """
-    settings = {key: about[key] for key in ("editor", "fields", "padding", "apart", "batch", "device")}
+    settings = {
+        key: getattr(about, key) for key in ("editor", "fields", "padding", "apart", "batch", "device")
+    }
     settings["answers"] = answers
-    version = hash_content([about["script"], about["door"]])
+    version = hash_content([about.script, about.door])
     return {"editor": name, "settings": settings, "version": version, "elsewhere": True}
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from corpus.files import seal_folder, staged_file
 from testbed.pages.chapter import Chapter, Picture
 from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
@@ -69,10 +68,7 @@ class Page(NamedTuple):
 
 
 def write_page(page: Page, folder: Path) -> Path:
-    """Write index.html, summary.csv, summary.md and summary.tex into the report folder; returns the page.
-
-    Pictures of an earlier report that this one has not are removed.
-    """
+    """Write index.html, summary.csv, summary.md and summary.tex into the report folder; returns the page."""
     page = page._replace(chapters=[_finish_chapter(part) for part in page.chapters])
     every = [table for part in page.chapters for table in _chapter_tables(part.chapter)]
     texts = {
@@ -83,21 +79,7 @@ def write_page(page: Page, folder: Path) -> Path:
         + "\n".join(map(tables.latex_table, every)),
     }
     for name, text in texts.items():
-        with staged_file(folder / name) as aside:
-            aside.write_text(text, encoding="utf-8")
-    pictures_there = {folder / page.training.file}
-    for key, chapter, *_ in page.chapters:
-        pictures = [
-            *chapter.panels.values(),
-            *([chapter.first_picture] if chapter.first_picture else []),
-            *(p for s in (*chapter.opening, *chapter.sections) for p in s.pictures),
-        ]
-        pictures_there |= {folder / key / picture.file for picture in pictures}
-    for old_picture in {
-        path for kind in ("png", "svg") for path in folder.glob(f"**/*.{kind}")
-    } - pictures_there:
-        old_picture.unlink()
-    seal_folder(folder, {str(path.relative_to(folder)) for path in pictures_there} | texts.keys())
+        (folder / name).write_text(text, encoding="utf-8")
     return folder / "index.html"
 
 

@@ -108,9 +108,10 @@ def write_answers(runs, folder):
     seen = questions.answers_before(np.arange(len(cases))[:, None])
     shared = trace_cases(run, checkpoint, options)
     about = {key: shared[key] for key in ("inputs", "settings")} | {"cases": hash_cases(world, cases)}
-    about |= dict.fromkeys(("editor", "padding", "apart", "device", "script", "door"), "none")
+    about |= dict.fromkeys(("editor", "device", "script", "door"), "none")
+    about |= {"fields": {}, "padding": "left", "apart": False, "batch": 1, "versions": {"torch": "none"}}
     folder.mkdir()
-    write_json(folder / "about.json", about | {"fields": [], "batch": 1, "versions": {}})
+    write_json(folder / "about.json", about)
     lines = []
     for k, case in enumerate(cases):
         sizes = [len(choice.options) for choice in case.choices]
@@ -121,9 +122,10 @@ def write_answers(runs, folder):
         line = {"case": k, "ended": given[0], "begun": given[1]}
         line["tokens"] = seen.tokens[k][: len(sizes)].tolist()
         line["claims"] = seen.claims[k][: len(case.claims)].tolist()
-        lines.append(line | {"control": "", "mark": 0, "seconds": 0.1, "singly": False})
-    for name in ("before.jsonl", "after.jsonl"):
-        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        lines.append(line | {"singly": False, "fault": ""})
+    for name, more in (("before.jsonl", {}), ("after.jsonl", {"control": "", "mark": 0, "seconds": 0.1})):
+        text = "".join(json.dumps(line | more) + "\n" for line in lines)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def shrink_suite(start, place, hashes):

@@ -1,25 +1,26 @@
 """Answers of edits that were made elsewhere, checked and written as the rows of an editor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from corpus.errors import InputError
 from corpus.files import write_json
 from lm.editors.interface import Info
-from testbed.engine.file_exchange.cases import hash_cases, marks_of, pad_answers, read_answers
+from testbed.engine.file_exchange.cases import hash_cases, marks_of, pad_answers
+from testbed.engine.file_exchange.schema import About, EditLine, Exam, Line
 from testbed.engine.questions import ModelAnswers, Questions
 from testbed.engine.records import (
     Circumstances,
     Columns,
     control_stem,
     rows_of_cases,
-    seal_results,
     write_rows,
 )
 from testbed.protocol import names_of_controls
+from testbed.run.strict_json import read_lines
 from testbed.run.world import World
 
 SAME = 1e-4
@@ -28,6 +29,9 @@ TOGETHER = 32
 """Cases that the unedited model is asked at once."""
 STOP = 0.05
 """Of probability, that a stop behind the requested object may cost on average before it is remarked on."""
+
+
+AnyLine = TypeVar("AnyLine", bound=Line)
 
 
 class Answers(NamedTuple):
@@ -40,49 +44,54 @@ class Answers(NamedTuple):
         sequence: edits that build on each other.
     """
 
-    before: list[dict[str, Any]]
-    after: dict[tuple[str, int], list[dict[str, Any]]]
+    before: list[Line]
+    after: dict[tuple[str, int], list[EditLine]]
     controls: list[str]
     sequence: int
 
 
-def read_folder(
-    folder: Path, about: dict[str, Any], world: World, questions: Questions, sequence: int
-) -> Answers:
-    """Read answers, and see that they are those to these cases, and all of them.
+def read_folder(folder: Path, about: About, world: World, questions: Questions, sequence: int) -> Answers:
+    """Read answers, and see that they are those to these cases, all of them, each once.
 
     Raises:
-        InputError: they are not.
+        InputError: they are not; says in which line and field.
     """
     cases = questions.cases
-    if about.get("cases") != hash_cases(world, cases):
+    if about.cases != hash_cases(world, cases):
         raise InputError(f"{folder} answers cases that other code made; export them and examine again")
-    controls = names_of_controls(cases, sequence)
-    before = _sort_lines(folder / "before.jsonl", read_answers(folder / "before.jsonl"), range(len(cases)))
-    lines: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for line in read_answers(folder / "after.jsonl"):
-        lines.setdefault((line["control"], line["mark"]), []).append(line)
-    marks = [("", mark) for mark in marks_of(len(cases), sequence)]
-    after = {}
-    for control, mark in [*((name, 0) for name in ("", *controls)), *marks]:
-        wanted = [k for k in range(len(cases)) if not mark or k % sequence < mark]
-        found = lines.get((control, mark), [])
-        after[control, mark] = _sort_lines(folder / "after.jsonl", found, wanted)
-    return Answers(before, after, controls, sequence)
+    controls, exam = names_of_controls(cases, sequence), Exam(questions)
+    marks = marks_of(len(cases), sequence)
+    wanted = {(name, 0): range(len(cases)) for name in ("", *controls)}
+    after = wanted | {("", m): [k for k in range(len(cases)) if k % sequence < m] for m in marks}
+    sorted_before = _sort_lines(folder / "before.jsonl", Line, exam, {("", 0): wanted["", 0]})["", 0]
+    return Answers(
+        sorted_before, _sort_lines(folder / "after.jsonl", EditLine, exam, after), controls, sequence
+    )
 
 
-def _sort_lines(path: Path, lines: list[dict[str, Any]], wanted: Sequence[int]) -> list[dict[str, Any]]:
-    by_case = {line["case"]: line for line in lines}
-    missing = [k for k in wanted if k not in by_case]
-    if missing:
-        raise InputError(
-            f"{path} lacks {len(missing)} of {len(wanted)} cases (the first is {missing[0]}); "
-            "examine goes on where it was"
-        )
-    return [by_case[k] for k in wanted]
+def _sort_lines(
+    path: Path, schema: type[AnyLine], exam: Exam, wanted: Mapping[tuple[str, int], Sequence[int]]
+) -> dict[tuple[str, int], list[AnyLine]]:
+    """The lines of a file by control and mark, in the order of cases."""
+    lines: dict[tuple[str, int], dict[int, AnyLine]] = {key: {} for key in wanted}
+    for where, line in read_lines(path, schema):
+        key = getattr(line, "control", ""), getattr(line, "mark", 0)
+        if why := exam.find_fault(line):
+            raise InputError(f"{where}, {why}; examine again, into another folder")
+        if line.case in lines.get(key, {}) or line.case not in wanted.get(key, ()):
+            again = "stands there twice" if line.case in lines.get(key, {}) else "was not asked"
+            raise InputError(f"{where}, case: {line.case} {again} (control {key[0]!r}, mark {key[1]})")
+        lines[key][line.case] = line
+    for key, several in wanted.items():
+        if missing := [k for k in several if k not in lines[key]]:
+            raise InputError(
+                f"{path} lacks {len(missing)} of {len(several)} cases (the first is {missing[0]}); "
+                "examine goes on where it was"
+            )
+    return {key: [lines[key][k] for k in several] for key, several in wanted.items()}
 
 
-def check_before(questions: Questions, answers: Answers, about: dict[str, Any]) -> None:
+def check_before(questions: Questions, answers: Answers, about: About) -> None:
     """Hold the answers of the unedited model there against those here.
 
     Raises:
@@ -106,13 +115,13 @@ def check_before(questions: Questions, answers: Answers, about: dict[str, Any]) 
         return
     nonzero = distances[distances > 0]
     share = float(np.mean(~(nonzero <= SAME)))
-    version = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    version = ", ".join(f"{name} {number}" for name, number in about.versions.items())
     if not np.isfinite(distances).all():
         why = f"some answers there are not numbers; the fault is on the side of PyTorch ({version})"
     elif share > 0.5:
         why = (
             f"nearly all differ ({share:.0%}): the weights were read in another precision or were changed "
-            f"there; load them in float32, on {about['device']} as on a CPU"
+            f"there; load them in float32, on {about.device} as on a CPU"
         )
     else:
         why = (
@@ -126,21 +135,19 @@ def check_before(questions: Questions, answers: Answers, about: dict[str, Any]) 
 
 
 def write_results(questions: Questions, answers: Answers, columns: Columns, folder: Path) -> None:
-    """Write the tables of all answers, and seal them."""
+    """Write the tables of all answers."""
     for (control, mark), lines in answers.after.items():
         stem = f"retained-{mark}-" if mark else control_stem(control)
         write_rows(make_rows(questions, answers, lines, columns), folder, columns, stem)
     write_json(folder / "cost.json", {"elsewhere": True})
-    seal_results(folder)
 
 
 def make_rows(
-    questions: Questions, answers: Answers, lines: Sequence[dict[str, Any]], columns: Columns
+    questions: Questions, answers: Answers, lines: Sequence[EditLine], columns: Columns
 ) -> dict[str, list[dict]]:
     """Rows of all tables of some lines; passages are left out, as nobody wrote them."""
-    number = np.array([line["case"] for line in lines])
+    number = np.array([line.case for line in lines])
     cases = [questions.cases[k] for k in number]
-    seconds = {line["case"]: line["seconds"] for line in answers.after["", 0]}
     nothing = np.zeros(len(lines), np.int32)
     subjects = np.array([case.request.subject for case in cases])
     how = Circumstances(
@@ -148,14 +155,14 @@ def make_rows(
         cluster=subjects if answers.sequence == 1 else number // answers.sequence,
         position=number % answers.sequence,
         info=Info(np.full((len(lines), 1), np.nan, np.float32), nothing, nothing, nothing),
-        seconds=np.array([line.get("seconds", seconds[line["case"]]) for line in lines]),
+        seconds=np.array([line.seconds for line in lines]),
     )
     before, after = (
         pad_answers(questions, some) for some in ([answers.before[k] for k in number.tolist()], lines)
     )
     rows = rows_of_cases(cases, before, after, how, questions.names, columns)
     for row, line in zip(rows["cases"], lines, strict=True):
-        row["fault"] = line.get("fault") or row["fault"]
+        row["fault"] = line.fault or row["fault"]
     return rows
 
 
@@ -163,9 +170,9 @@ def describe_strength(questions: Questions, answers: Answers) -> Iterator[str]:
     """How far requests were taken up, the object's stop included or not; and what was read singly."""
     ended, begun = [], []
     lines = answers.after["", 0]
-    edited = [line for line in lines if not line.get("fault")]
-    for case, line in ((questions.cases[line["case"]], line) for line in edited):
-        for choice, with_stop, without in zip(case.choices, line["ended"], line["begun"], strict=True):
+    edited = [line for line in lines if not line.fault]
+    for case, line in ((questions.cases[line.case], line) for line in edited):
+        for choice, with_stop, without in zip(case.choices, line.ended, line.begun, strict=True):
             at = np.flatnonzero(choice.options == case.request.object)
             if (choice.subject, choice.relation, choice.phrasing) == (*case.request[:2], 0) and len(at):
                 ended.append(with_stop[at[0]])
@@ -181,6 +188,6 @@ def describe_strength(questions: Questions, answers: Answers) -> Iterator[str]:
             )
     if len(edited) < len(lines):
         yield f"{len(lines) - len(edited)} of {len(lines)} edits failed; their causes are in the explorer"
-    singly = sum(line["singly"] for line in edited)
+    singly = sum(line.singly for line in edited)
     if singly:
         yield f"{singly} of {len(edited)} edited models read texts otherwise in batches: asked text by text"

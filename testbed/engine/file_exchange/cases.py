@@ -18,6 +18,7 @@ from corpus.errors import InputError
 from corpus.files import hash_file, staged_file, write_json
 from corpus.text.tokenizer import EOS, PAD, SEP
 from testbed.engine.file_exchange.requests import describe_request
+from testbed.engine.file_exchange.schema import Line
 from testbed.engine.plan import SweepPlan
 from testbed.engine.questions import ModelAnswers, Questions, case_questions, truth_words
 from testbed.protocol import Case, names_of_controls
@@ -123,50 +124,18 @@ def corpus_sentences(world: World) -> Iterator[str]:
         yield f"{language.render(sentences[index])}."
 
 
-def read_answers(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file of answers.
-
-    Raises:
-        InputError: it is not readable as JSON lines.
-    """
-    try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        # A line that a kill cut off is left out.
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not readable ({error}); move it away and examine again") from None
-
-
-def pad_answers(questions: Questions, lines: Sequence[dict[str, Any]]) -> ModelAnswers:
-    """Answers of some lines as the engine has its own, one row a line; a failed edit's are no numbers.
-
-    Raises:
-        InputError: a line does not answer its case's questions.
-    """
-    cases = [questions.cases[line["case"]] for line in lines]
+def pad_answers(questions: Questions, lines: Sequence[Line]) -> ModelAnswers:
+    """Answers of some lines as the engine has its own, one row a line; a failed edit's are no numbers."""
     shape = questions.shape
     with_stop = np.zeros((len(lines), shape.choices, shape.options), np.float32)
     without_stop, claims = with_stop.copy(), np.zeros((len(lines), shape.claims, 2), np.float32)
     tokens = np.full((len(lines), shape.choices, questions.names.longest + 1), PAD, np.int32)
-    for i, (case, line) in enumerate(zip(cases, lines, strict=True)):
-        if line.get("fault"):
+    for i, line in enumerate(lines):
+        if line.fault:
             with_stop[i] = without_stop[i] = claims[i] = np.nan
-            continue
-        try:
-            rows = zip(case.choices, line["ended"], line["begun"], line["tokens"], strict=True)
-            for q, (choice, *given) in enumerate(rows):
-                for array, values in zip((with_stop, without_stop), given[:2], strict=True):
-                    array[i, q, : len(choice.options)] = np.array(values, np.float32).reshape(
-                        len(choice.options)
-                    )
-                tokens[i, q] = given[2]
-            if case.claims:
-                claims[i, : len(case.claims)] = np.array(line["claims"], np.float32).reshape(
-                    len(case.claims), 2
-                )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"answers to case {line['case']} do not fit its questions ({error}); "
-                "examine again, into another folder"
-            ) from None
+        for q, (ended, begun, said) in enumerate(zip(line.ended, line.begun, line.tokens, strict=True)):
+            with_stop[i, q, : len(ended)], without_stop[i, q, : len(begun)] = ended, begun
+            tokens[i, q] = said
+        if line.claims:
+            claims[i, : len(line.claims)] = line.claims
     return ModelAnswers(with_stop, without_stop, tokens, claims)

@@ -34,6 +34,8 @@ CLOSE = 1e-5
 SAME = 1e-4
 """Probabilities of one text read in two ways, at most."""
 SEED = 0
+NO_ANSWERS: dict[str, Any] = {"ended": [], "begun": [], "tokens": [], "claims": [], "singly": False}
+"""Of an edit that failed."""
 
 
 class DoorError(ValueError):
@@ -128,7 +130,7 @@ def read_exam(folder: Path) -> Exam:
     for name, digest in about["files"].items():
         if hash_bytes((folder / name).read_bytes()) != digest:
             raise DoorError(f"{folder / name} was changed since it was exported; export again")
-    return Exam(about, list(read_lines(folder / "cases.jsonl")))
+    return Exam(about, read_lines(folder / "cases.jsonl"))
 
 
 def describe_examination(edit: Any, exam: Exam, batch: int, apart: bool, device: str) -> dict[str, Any]:
@@ -199,17 +201,18 @@ class Bench:
             except Exception as error:
                 if chain[1:]:
                     raise
-                fault = f"{type(error).__name__}: {error}"
+                fault = f"{type(error).__name__}: {error}"[:1000].encode("utf-8", "replace").decode()
             seconds = time.perf_counter() - began
             check_floats(model)
             self._check_base(case["case"])
             model.eval()
             line = {"case": case["case"], "control": control, "mark": 0, "seconds": seconds, "fault": fault}
-            lines.append(line if fault else line | self.ask(model, case))
+            lines.append(line | (NO_ANSWERS if fault else self.ask(model, case)))
             if count in self.about["marks"]:
+                edits = [line for line in lines if not line["mark"]]
                 lines += [
-                    {"case": earlier["case"], "control": control, "mark": count} | self.ask(model, earlier)
-                    for earlier in chain[:count]
+                    edit | {"mark": count} | self.ask(model, earlier)
+                    for edit, earlier in zip(edits, chain, strict=False)
                 ]
         return lines
 
@@ -219,12 +222,15 @@ class Bench:
         Returns:
             ended, begun: p(option | prompt), its stop included or not, [choices][options]; tokens: what it
             generates, [choices][longest + 1]; claims: p("true"), p("false"), [claims][2]; singly: whether
-            texts were read one by one.
+            texts were read one by one. Where something is no number, a fault in place of all of them.
         """
         texts = list_texts(case)
         singly = self.batch == 1 or self._differs_in_batches(model, texts)
         size = 1 if singly else self.batch
-        return answer_case(model, case, self.about, size, self.device) | {"singly": singly}
+        answers = answer_case(model, case, self.about, size, self.device) | {"singly": singly}
+        if np.isfinite(list_numbers(answers)).all():
+            return answers
+        return NO_ANSWERS | {"fault": "the model it edited answers with what is no number"}
 
     def _differs_in_batches(self, model: Any, texts: Sequence[Sequence[int]]) -> bool:
         """Whether a few texts of unequal length are read otherwise together than alone."""
@@ -272,6 +278,11 @@ def answer_case(
     return {"ended": ended, "begun": begun, "tokens": tokens, "claims": claims}
 
 
+def list_numbers(answers: dict[str, Any]) -> np.ndarray:
+    """All probabilities of a line."""
+    return np.concatenate([np.ravel(p) for key in ("ended", "begun", "claims") for p in (*answers[key], [])])
+
+
 def list_texts(case: dict[str, Any]) -> list[tuple[int, ...]]:
     """Every text of a case once, as ids."""
     texts = [choice["prompt_ids"] + option for choice in case["choices"] for option in choice["options_ids"]]
@@ -312,7 +323,7 @@ def continue_prompts(
         rows = read_texts(model, list(texts.values()), about["pad"], size, device)
         for prompt, row in zip(texts, rows, strict=True):
             token = int(row[-1].argmax())
-            if token in endings:
+            if token in endings or token == about["pad"]:
                 open_prompts.discard(prompt)
             else:
                 said[prompt].append(token)
@@ -355,16 +366,13 @@ def check_habits(
     Args:
         make_lines: see `Bench.edit_chain`.
         apart: whether every edit has a process of its own.
-
-    Raises:
-        DoorError: says what to do.
     """
 
     def numbers_of(editor: Any, index: int) -> np.ndarray:
         line = make_lines(editor, [cases[index]])[0]
         if line["fault"]:
             raise DoorError(f"an edit that was made on trial fails ({line['fault']})")
-        return np.concatenate([np.ravel(p) for p in (*line["ended"], *line["begun"], *line["claims"])])
+        return list_numbers(line)
 
     if not apart and len(cases) > 1:
         check_edits_apart(lambda index: numbers_of(edit, index))
@@ -390,17 +398,13 @@ def check_edits_apart(edit: Callable[[int], np.ndarray]) -> None:
 
     Args:
         edit: what the edit of request 0 or 1 came to, as numbers.
-
-    Raises:
-        DoorError: the first edit comes out otherwise after the second.
     """
     first, _, again = edit(0), edit(1), edit(0)
-    if not np.allclose(first, again, rtol=0, atol=CLOSE, equal_nan=True):
-        raise DoorError(
-            f"one request came out otherwise after another edit (by {np.abs(first - again).max():.2g}): "
-            "something stays from edit to edit; give the editor reset(), which is called before every edit, "
-            "or examine it by files with apart=True, a process for every edit"
-        )
+    why = (
+        "one request came out otherwise after another edit ({}): something stays from edit to edit; give the "
+        "editor reset(), called before every edit, or apart=True, a process for every edit by files"
+    )
+    _refuse_difference(first, again, why)
 
 
 def check_padding(edit: Callable[[str], np.ndarray]) -> None:
@@ -408,17 +412,17 @@ def check_padding(edit: Callable[[str], np.ndarray]) -> None:
 
     Args:
         edit: what an edit came to, as numbers, with the tokenizer padding "left" or "right".
-
-    Raises:
-        DoorError: both differ.
     """
-    left, right = edit("left"), edit("right")
-    if not np.allclose(left, right, rtol=0, atol=CLOSE, equal_nan=True):
-        raise DoorError(
-            "its edits depend on the side on which the tokenizer pads (by "
-            f'{np.abs(left - right).max():.2g}); say which side it was written for: PADDING = "right" '
-            '(most editors) or "left" in its class, or my_edit.PADDING = "right" behind a function'
-        )
+    why = (
+        "its edits depend on the side on which the tokenizer pads ({}); say which side it was written for: "
+        'PADDING = "right" (most editors) or "left" in its class or behind a function'
+    )
+    _refuse_difference(edit("left"), edit("right"), why)
+
+
+def _refuse_difference(first: np.ndarray, second: np.ndarray, why: str) -> None:
+    if not np.allclose(first, second, rtol=0, atol=CLOSE, equal_nan=True):
+        raise DoorError(why.format(f"by {np.abs(first - second).max():.2g}"))
 
 
 def watch_tokenizer(tokenizer: Any) -> Any:
@@ -477,20 +481,17 @@ def find_slips(tokenizer: Any, request: dict[str, Any], text: Any, ids: Sequence
         )
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a file of JSON lines; one that a kill cut off is left out."""
-    if path.exists():
-        with path.open(encoding="utf-8") as file:
-            yield from (json.loads(line) for line in file if line.endswith("\n"))
+    whole = path.read_bytes().rpartition(b"\n")[0] if path.exists() else b""
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def append_lines(path: Path, lines: Sequence[dict[str, Any]]) -> None:
     """Append lines at once, behind what a kill may have cut off."""
-    whole = path.read_bytes() if path.exists() else b""
-    end = whole.rfind(b"\n") + 1
-    with path.open("r+b" if path.exists() else "wb") as file:
-        file.truncate(end)
-        file.seek(end)
+    with path.open("a+b") as file:
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
         file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
 
 

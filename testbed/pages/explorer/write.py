@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,7 +84,7 @@ class Names:
 def write_explorer(
     evaluations: Sequence[ExploredEvaluation], worlds: Sequence[World], title: str, folder: Path
 ) -> Path:
-    """Write the folder `explorer` of a report, in place of an older one; returns its page.
+    """Write the folder `explorer` of a report; returns its page.
 
     Args:
         worlds: of every run, in their order.
@@ -101,7 +100,6 @@ def write_explorer(
         about = [{"key": e.key, "title": e.title} for e in evaluations]
         html = _render_page({"title": title, "evaluations": about})
         (aside / "index.html").write_text(html, encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
     return folder / "index.html"
 
 
