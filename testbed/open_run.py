@@ -32,7 +32,7 @@ from testbed.engine.methods import Method, the_request
 from testbed.engine.records import is_complete
 from testbed.engine.request_parser import parse_request
 from testbed.engine.torch_editor import build_method
-from testbed.engine.trace import CONFIG, finished_edits, read_config, why_left_out
+from testbed.engine.trace import CONFIG, finished_edits, read_config, why_left_out, why_misplaced
 from testbed.engine.tuning import method_named
 from testbed.evaluations.catalogue import (
     evaluation_named,
@@ -216,7 +216,11 @@ class OpenRun(RunParts):
                 f"{self.run.folder} has no edits for the evaluation {evaluation}; run python -m testbed.edit "
                 f"{editor} {self.run.options} --evaluation {evaluation} first"
             )
-        candidates = [path for path, config in finished.items() if editor in (path.name, config["editor"])]
+        candidates = [
+            path
+            for path, config in finished.items()
+            if editor in (path.name, config["editor"]) and not why_misplaced(path, config)
+        ]
         version = version_of_cases(evaluation)
         current = [path for path in candidates if not why_left_out(self.run, finished[path], version)]
         if len(current) == 1:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 
+from corpus.files import hash_content
 from lm.editors.interface import Info
 from testbed.engine import records
 from testbed.engine.questions import ModelAnswers
@@ -73,11 +74,11 @@ def first_edits(rows, edits):
     return {table: [row for row in rows[table] if row["case"] in kept] for table in TABLES}
 
 
+TRACED = ("inputs", "settings", "versions", "flags", "editor", "method")
+
+
 def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, controls=None, **changes):
     """An edits folder as testbed.edit leaves it."""
-    above = run.edits / "hase"
-    folder = above / f"{editor.replace(':', '.')}-{len(list(above.glob('*'))):012x}"
-    folder.mkdir(parents=True)
     config = {
         "inputs": {
             "world": folder_digest(run.world),
@@ -99,6 +100,8 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
         "controls": list(controls or {}),
         "made_with": {},
     }
+    folder = run.edits / "hase" / name_of(config)
+    folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "summary.json").write_text("{}", encoding="utf-8")
     for edits, kept in (retained or {}).items():
@@ -112,12 +115,19 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     return folder
 
 
+def name_of(config):
+    """What a folder with such a config.json is called."""
+    trace = {key: config[key] for key in TRACED if key in config}
+    return f"{config['editor'].replace(':', '.')}-{hash_content(trace)}"
+
+
 def changed(folder, **changes):
-    """Write something else into the config.json of some edits."""
+    """Write something else into the config.json of some edits; the folder, whose name says so too."""
     path = folder / "config.json"
-    config = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(config | changes), encoding="utf-8")
+    config = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps(config), encoding="utf-8")
     seal_results(folder)
+    return folder.rename(folder.with_name(name_of(config)))
 
 
 def write_training(run):

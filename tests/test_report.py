@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpus.errors import InputError
-from testbed import corpus, edit, report, train
+from testbed import corpus, edit, report, train, verify
 from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
@@ -163,7 +163,7 @@ def test_edits_of_two_models_and_no_training_that_says_which(runs, tmp_path):
     shutil.copytree(runs / "x", tmp_path / "x")
     (rome,) = edits_of(tmp_path / "x", "rome*")
     inputs = json.loads((rome / "config.json").read_text(encoding="utf-8"))["inputs"]
-    changed(rome, inputs=inputs | {"checkpoint": "another"})
+    rome = changed(rome, inputs=inputs | {"checkpoint": "another"})
     with pytest.raises(InputError, match="edits of two models"):
         gather_results([Run(tmp_path, "x")], EDITS)
     changed(rome, inputs=inputs | {"world": "another"})
@@ -183,7 +183,31 @@ def test_a_copy_of_edits_counts_once(runs, tmp_path):
         (e.name, e.sweeps, len(e.results)) for e in before
     ]
     assert len(said) == len(before)
-    assert all(line.endswith("again and is left out") for line in said)
+    assert all("0 has the edits of" in line for line in said)
+
+
+def test_files_and_folders_of_other_edits_are_not_read(runs, tmp_path, capsys):
+    """Tables of a sequence that no checksum names, and edits in another editor's folder."""
+    shutil.copytree(runs / "x", tmp_path / "x")
+    before = gather_results([Run(tmp_path, "x")], EDITS)
+    (rome,), (lora,) = edits_of(tmp_path / "x", "rome*"), edits_of(tmp_path / "x", "lora-down*")
+    for path in rome.glob("retained-3-*"):
+        shutil.copy(path, lora / path.name)
+        shutil.copy(path, rome / path.name.replace("3", "7"))
+    (lora / "notes.json").write_text('{"notes": ["by somebody else"]}', encoding="utf-8")
+    after = gather_results([Run(tmp_path, "x")], EDITS)
+    assert [(e.name, e.later_results.keys(), e.notes) for e in after] == [
+        (e.name, e.later_results.keys(), e.notes) for e in before
+    ]
+    shutil.rmtree(rome)
+    lora.rename(rome)
+    said = []
+    left = gather_results([Run(tmp_path, "x")], EDITS, report_left_out=said.append)
+    assert len(left) == len(before) - 2
+    assert said == [f"{rome} has the edits of {lora.name}, by its config.json, and is left out: "
+                    "give it that name back"]  # fmt: skip
+    assert verify.main(at(tmp_path)) == 2
+    assert "has the edits of" in capsys.readouterr().out.replace("\n", " ")
 
 
 def test_editors_of_two_checkpoints_of_one_run_say_which(runs, tmp_path):
@@ -260,9 +284,9 @@ def test_edits_by_other_code_are_named_and_left_out(runs, tmp_path, capsys, part
     (rome,) = edits_of(folder / "x", "rome*")
     config = json.loads((rome / "config.json").read_text(encoding="utf-8"))
     if part == "editor":
-        changed(rome, method=config["method"] | {"version": "of old"})
+        rome = changed(rome, method=config["method"] | {"version": "of old"})
     else:
-        changed(rome, versions=config["versions"] | {part: "of old"})
+        rome = changed(rome, versions=config["versions"] | {part: "of old"})
     said = []
     gathered = gather_results([run], EDITS, report_left_out=said.append)
     assert {e.name for e in gathered} == {"lora-down", 'my_module.<b>&"_%$'}

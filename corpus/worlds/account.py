@@ -1,6 +1,6 @@
 """What became of a source on its way to a world: what was left out, and which names were changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ class Account:
         named: of some of what was left out, all names.
         renamed: names that are not spelt as in the source.
         trouble: what `--world.strict` refuses: whatever nobody asked to leave out, with examples.
-        source: digest of the source, see `digest_source`; empty where nobody took it.
+        source: digest of the source, see `digest_sources`; empty where nobody took it.
     """
 
     left_out: dict[str, int] = field(default_factory=dict)
@@ -77,29 +77,32 @@ def load_account(folder: Path) -> Account:
     return Account(saved["left_out"], saved["named"], renamed, source=saved.get("source", ""))
 
 
-def digest_source(path: Path, labels: str = "") -> str:
-    """A hash of a table's content and its labels', or of the names and sizes of a folder's files."""
-    path = path.expanduser()
-    if labels:
-        return hash_content([digest_source(path), hash_file(Path(labels).expanduser())])
+def digest_sources(*paths: str) -> str:
+    """A hash of the content of tables, and of all files of folders; those that are "" are left out."""
+    sums = [_digest_source(Path(path).expanduser(), hash_file) for path in paths if path]
+    return sums[0] if len(sums) == 1 else hash_content(sums)
+
+
+def _digest_source(path: Path, digest: Callable[[Path], str | int]) -> str:
     if path.is_file():
         return hash_file(path)
-    return hash_content({str(p.relative_to(path)): p.stat().st_size for p in path.rglob("*") if p.is_file()})
+    return hash_content({str(p.relative_to(path)): digest(p) for p in path.rglob("*") if p.is_file()})
 
 
-def describe_change(world: Path, source: str, labels: str = "") -> str:
+def describe_change(world: Path, *sources: str) -> str:
     """In words, how a source differs from what it was when a world was made of it; empty if it does not.
 
     Args:
         world: the folder with the world's account.
-        source, labels: the paths to its source and the labels of that; empty where it had none.
+        sources: the paths to its sources; empty where it had none.
     """
     account = load_account(world)
-    if not source or not account.source:
+    if not sources[0] or not account.source:
         return ""
-    for path in filter(None, (source, labels)):
-        if not Path(path).expanduser().exists():
-            return f"{path}, of which this world was made, is gone"
-    is_same = digest_source(Path(source), labels) == account.source
-    both = f"{source} or {labels}" if labels else source
-    return "" if is_same else f"{both} has changed since this world was made of it"
+    for source in sources:
+        if source and not Path(source).expanduser().exists():
+            return f"{source}, of which this world was made, is gone"
+    # Worlds of a former version know the sizes of a folder's files only.
+    of_sizes = _digest_source(Path(sources[0]).expanduser(), lambda path: path.stat().st_size)
+    is_same = account.source in (digest_sources(*sources), of_sizes)
+    return "" if is_same else f"{sources[0]} has changed since this world was made of it"

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from corpus.errors import InputError
 from corpus.files import require_regular
-from corpus.worlds.rawfiles import DAMAGED, Watch
+from corpus.worlds.rawfiles import DAMAGED, LONGEST_LINE, Watch
 
 BLOCK_BYTES = 1 << 22
 MOST_ROWS = 25_000_000
@@ -34,7 +34,8 @@ class _WatchedStream(io.RawIOBase):
     """The bytes of a stream; tells how much of the file behind it was read for them."""
 
     def __init__(self, file: IO[bytes], stream: Any, advance: Callable[..., None]) -> None:
-        self.file, self.stream, self.advance, self.seen, self.lines = file, stream, advance, 0, 0
+        self.file, self.stream, self.advance = file, stream, advance
+        self.seen, self.lines, self.line = 0, 0, 0
 
     def readable(self) -> bool:
         return True
@@ -43,6 +44,11 @@ class _WatchedStream(io.RawIOBase):
         chunk = self.stream.read(len(buffer))
         self.lines += chunk.count(b"\n")
         require_rows(self.file.name, self.lines)
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+        self.line = len(chunk) - 1 - end if end >= 0 else self.line + len(chunk)
+        if self.line > LONGEST_LINE:
+            where = f"{self.file.name}, line {self.lines + 1}"
+            raise InputError(f"{where}: longer than {LONGEST_LINE:,} bytes; is it a table?")
         buffer[: len(chunk)] = chunk
         self.advance(self.file.tell() - self.seen)
         self.seen = self.file.tell()

@@ -21,7 +21,7 @@ from corpus.worlds.account import (
     RENAMED,
     Account,
     describe_change,
-    digest_source,
+    digest_sources,
     load_account,
     save_account,
 )
@@ -79,9 +79,8 @@ def _refuse_unused(options: CorpusSettings) -> None:
 
 def _check_source(run: Run, options: CorpusSettings) -> None:
     """Refuse a source that is another one by now; one that is gone is missed, but the world is there."""
-    change = describe_change(run.world, options.world.path, options.world.labels)
-    paths = filter(None, (options.world.path, options.world.labels))
-    if change and all(Path(path).expanduser().exists() for path in paths):
+    change = describe_change(run.world, *_sources_of(options))
+    if change and all(Path(path).expanduser().exists() for path in filter(None, _sources_of(options))):
         raise InputError(f"{change}; choose another --run, or move {run.folder} away")
     if change:
         say(change)
@@ -127,8 +126,6 @@ def _save_world(
     with staged_folder(run.world) as aside:
         save_world(graph, model, aside)
         if options.world.source != "builtin":
-            if options.world.path:
-                account.source = digest_source(Path(options.world.path), options.world.labels)
             save_account(account, aside)
 
 
@@ -136,15 +133,23 @@ def _draw_world(
     options: CorpusSettings, account: Account
 ) -> tuple[KnowledgeGraph, GenerativeModel | ExactModel]:
     rng, cache = generator(options.seed, "generative"), options.runs / ".cache"
-    exact = options.kind == "exact"
+    exact, sources = options.kind == "exact", _sources_of(options)
     if options.world.is_own:
         world = make_own_world(Origin(options.world.source, options.seed, options.world.subjects))
         graph = build_own_graph(world)
         return draw_world(graph, options.exact, rng, redraw=False, often=count_statements(world, graph))
+    account.source = digest_sources(*sources) if sources[0] else ""
     graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
+    if sources[0] and digest_sources(*sources) != account.source:
+        raise InputError(f"{sources[0]} was changed while it was read; type the command again")
     if exact:
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
     return graph, generative_model(graph, rng, options.distractors)
+
+
+def _sources_of(options: CorpusSettings) -> tuple[str, ...]:
+    """Paths of what a world is read from; empty where there is none."""
+    return options.world.path, options.world.labels, options.world.people.tags
 
 
 def _print_summary(run: Run, options: CorpusSettings) -> None:

@@ -17,7 +17,7 @@ from testbed.engine.plan import PLAN
 from testbed.engine.records import Columns, control_stem, is_complete
 from testbed.engine.results import NoNumbersError, halves_of, read_results
 from testbed.engine.sweep import Sweep, finish_sweep
-from testbed.engine.trace import CONFIG, folder_of, inputs_of, read_config, read_notes
+from testbed.engine.trace import CONFIG, folder_of, inputs_of, read_config, read_notes, why_misplaced
 from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
 from testbed.engine.versions import identify_method, versions_of_cases
 from testbed.evaluations.catalogue import evaluation_named, version_of_cases
@@ -238,6 +238,8 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
         shutil.rmtree(job.folder / "parts", ignore_errors=True)
         verify_folder(job.folder)
         config = read_config(job.folder)
+        if why := why_misplaced(job.folder, config):
+            raise InputError(f"{job.folder} {why}")
         judged_by = describe_standard(config["standard"]["agent"], config["standard"]["exactness"])
         try:
             every = recalibrate_results(read_results(job.folder, columns), jobs.temperatures)

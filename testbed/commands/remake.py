@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pyarrow.parquet as pq
 
-from corpus.files import CHECKSUMS, read_json, read_record
+from corpus.files import CHECKSUMS, list_sealed, read_json, read_record
 from testbed import corpus, edit, train
 from testbed.advice import command_for, edit_command
 from testbed.console import say
@@ -100,7 +100,8 @@ def _compare_models(old: Run, new: Run) -> str:
 
 def _compare_edits(old: Path, new: Path) -> str:
     farthest = 0.0
-    for name in sorted({path.name for folder in (old, new) for path in folder.glob("*.parquet")}):
+    sealed = {name for folder in (old, new) for name in list_sealed(folder)}
+    for name in sorted(name for name in sealed if name.endswith(".parquet")):
         if not ((old / name).exists() and (new / name).exists()):
             return f"{name} is in one only"
         first, second = (pq.read_table(folder / name) for folder in (old, new))

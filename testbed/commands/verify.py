@@ -15,7 +15,7 @@ from testbed.advice import command_for, edit_command
 from testbed.commands.remake import ELSEWHERE, SAME, remake_run
 from testbed.console import print_table, say
 from testbed.engine.records import SUMMARY, is_complete, is_written
-from testbed.engine.trace import CONFIG
+from testbed.engine.trace import CONFIG, read_config, why_misplaced
 from testbed.engine.versions import describe_other_versions
 from testbed.run.runs import (
     ORIGIN,
@@ -129,7 +129,8 @@ def _describe_source(run: Run) -> str:
     """How the table of a run's world differs by now; empty where it does not, or nobody knows."""
     try:
         world = recorded_settings(run, "corpus")[0]["world"]
-        return describe_change(run.world, world["path"], world.get("labels", ""))
+        tags = world.get("people", {}).get("tags", "")
+        return describe_change(run.world, world["path"], world.get("labels", ""), tags)
     except (InputError, OSError, KeyError):
         # Said of the files themselves.
         return ""
@@ -178,6 +179,8 @@ def _check_metrics(run: Run) -> None:
 
 def _check_edits(folder: Path) -> None:
     verify_folder(folder)
+    if why := why_misplaced(folder, read_config(folder)):
+        raise InputError(f"{folder} {why}")
     read_record(folder / SUMMARY)
 
 

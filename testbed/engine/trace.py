@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import hash_content, read_json, write_json
+from corpus.files import hash_content, list_sealed, read_json, write_json
 from testbed.engine.records import is_complete, is_written
 from testbed.engine.versions import Version, hash_reads, version_of_editor, versions_of_cases
 from testbed.own import plain_name
@@ -23,6 +23,8 @@ PARTS = {
 }
 """What has a version, in words."""
 _KNOWN = {"inputs", "settings", "editor", "method", "standard", "controls"}
+_TRACED = ("inputs", "settings", "versions", "flags", "editor", "method")
+"""What the folder is named after."""
 
 
 def inputs_of(run: Run, checkpoint: Path) -> dict[str, str]:
@@ -36,7 +38,11 @@ def inputs_of(run: Run, checkpoint: Path) -> dict[str, str]:
 
 def folder_of(run: Run, evaluation: str, editor: str, trace: dict[str, Any]) -> Path:
     """Where the edits of such a trace lie: under the evaluation, named after editor and trace."""
-    return run.edits / plain_name(evaluation) / f"{plain_name(editor)}-{hash_content(trace)}"
+    return run.edits / plain_name(evaluation) / _name_of(editor, trace)
+
+
+def _name_of(editor: str, trace: dict[str, Any]) -> str:
+    return f"{plain_name(editor)}-{hash_content(trace)}"
 
 
 def finished_edits(run: Run, evaluation: str) -> list[Path]:
@@ -99,6 +105,15 @@ def stale_parts(config: dict[str, Any], cases: Version) -> list[str]:
     return [words for part, words in PARTS.items() if then.get(part) != now[part]]
 
 
+def why_misplaced(folder: Path, config: dict[str, Any]) -> str:
+    """Why a folder is not the one of its edits, in words; empty where it is, or too old to say."""
+    trace = {key: config[key] for key in _TRACED if key in config}
+    name = _name_of(config["editor"], trace)
+    if "versions" not in config or folder.name == name:
+        return ""
+    return f"has the edits of {name}, by its {CONFIG}, and is left out: give it that name back"
+
+
 def why_left_out(run: Run, config: dict[str, Any], cases: Version) -> str:
     """Why edits are not those that the same command would make today, in words; empty where they are.
 
@@ -133,7 +148,8 @@ def add_notes(folder: Path, notes: Iterable[str]) -> None:
 
 def read_notes(folder: Path) -> list[str]:
     """What is to be told of some edits; mostly nothing."""
-    return list(read_json(folder / NOTES)["notes"]) if (folder / NOTES).exists() else []
+    is_there = NOTES in list_sealed(folder) if is_complete(folder) else (folder / NOTES).exists()
+    return list(read_json(folder / NOTES)["notes"]) if is_there else []
 
 
 def check_tuned_apart(configs: Iterable[Mapping[str, Any]]) -> None:

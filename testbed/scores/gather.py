@@ -1,5 +1,6 @@
 """Which editors were used in which runs: folders of edits, pooled over runs and seeds (design.md 6, 8)."""
 
+import fnmatch
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.files import hash_content, read_json, verify_folder
+from corpus.files import hash_content, list_sealed, read_json, verify_folder
 from testbed.engine.records import Columns, control_stem
 from testbed.engine.results import (
     Choices,
@@ -31,6 +32,7 @@ from testbed.engine.trace import (
     unfinished_edits,
     why_incomplete,
     why_left_out,
+    why_misplaced,
 )
 from testbed.own import plain_name
 from testbed.protocol import ABSENT
@@ -156,7 +158,7 @@ def gather_results(
         for folder in folders:
             verify_folder(folder, CONFIG)
             config = read_config(folder)
-            if why := why_left_out(run, config, recorded.version):
+            if why := why_misplaced(folder, config) or why_left_out(run, config, recorded.version):
                 report_left_out(f"{folder} {why}")
                 continue
             fresh += 1
@@ -241,8 +243,8 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
 
     folders_by_edits: dict[int, list[_EditFolder]] = {}
     for one in group:
-        for path in one.folder.glob("retained-*-cases.parquet"):
-            folders_by_edits.setdefault(_edits_before(path), []).append(one)
+        for name in fnmatch.filter(list_sealed(one.folder), "retained-*-cases.parquet"):
+            folders_by_edits.setdefault(_edits_before(one.folder / name), []).append(one)
 
     def read_later(k: int) -> Results:
         parts = [_read_results(one, columns, f"retained-{k}-") for one in folders_by_edits[k]]
@@ -323,7 +325,7 @@ def _edits_before(path: Path) -> int:
 def read_cost(folder: Path) -> dict[str, float]:
     """What cost.json says, nothing where there is none."""
     path = folder / "cost.json"
-    if not path.exists():
+    if path.name not in list_sealed(folder):
         return {}
     costs = {name: value for name, value in read_json(path).items() if name in COSTS and value is not None}
     if not all(isinstance(value, int | float) for value in costs.values()):

@@ -35,6 +35,26 @@ SECONDS = 5
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202e abc \x9b31m \u2028 \r"
 
 
+@pytest.mark.parametrize("name", ["facts.tsv.gz", "facts.nt.gz", "facts.jsonl.gz"])
+def test_a_packed_file_of_one_endless_line_is_refused(name, tmp_path, capsys):
+    """400 MB here, 400 kB packed; it is given up at the longest line that any file may have."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"<a> <b> <c> .\n" + b"x" * 400_000_000, 1))
+    words = ["--runs", str(tmp_path), "--run", "x", "--world.source", "tsv", "--world.path", str(path)]
+    assert corpus.main(words) == 2
+    assert "longer than" in complaint(capsys)
+
+
+@pytest.mark.parametrize("escape", ["\\uD800", "\\UFFFFFFFF", "\\U00110000", "\\U0000DFFF"])
+def test_an_escape_that_is_no_character_is_named_with_its_line(escape, tmp_path, capsys):
+    path = tmp_path / "facts.nt"
+    good = "<http://a/s> <http://a/r> <http://a/o> .\n"
+    path.write_text(f"{good}<http://a/{escape}> <http://a/r> <http://a/o> .\n", encoding="utf-8")
+    words = ["--runs", str(tmp_path), "--run", "x", "--world.source", "tsv", "--world.path", str(path)]
+    assert corpus.main(words) == 2
+    assert "facts.nt, line 2: an escape there is no character" in complaint(capsys)
+
+
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
