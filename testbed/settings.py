@@ -319,6 +319,11 @@ class ExamineSettings:
     card has the reference editors alone."""
     quick: bool = False
     """A first look: the demo's world and few edits, in two minutes. Do not compare its card with others."""
+    twin: bool = False
+    """Examine on the suite's private twin: worlds of the same kinds from a secret seed, which the first use
+    draws and keeps in the folder of runs."""
+    verify: Path | None = None
+    """Make the card of this handed-in folder again from its answers instead, and say what does not fit."""
     name: str = ""
     """Name of the editor whose answers are in a folder."""
     folder: Path = Path("examined")
@@ -338,6 +343,8 @@ class ExamineSettings:
             raise ValueError(f"name each editor once; they are {', '.join(self.editors)}")
         if self.export and self.editors:
             raise ValueError("export writes cases for editors elsewhere; leave out names of editors")
+        if self.verify and (self.editors or self.export or self.quick or self.twin):
+            raise ValueError("verify looks at one folder, which says what it is; leave out everything else")
 
 
 @dataclass(frozen=True)

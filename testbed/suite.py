@@ -6,6 +6,7 @@ bits between processors. Nothing here may be changed: a change is a suite `v2`. 
 and no JAX.
 """
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,12 +63,26 @@ class SuiteWorld(NamedTuple):
         return self.name == COUPLES
 
 
-def list_worlds(runs: Path, quick: bool = False) -> list[SuiteWorld]:
+def list_worlds(runs: Path, quick: bool = False, twin: str = "") -> list[SuiteWorld]:
     """The worlds of the suite; or the demo's world alone, asked less.
 
     Args:
         runs: folder of all runs.
+        twin: secret from which worlds of the same kinds are drawn instead, empty for the frozen ones.
     """
+    worlds = _list_frozen(runs, quick)
+    return [_draw_twin(world, twin) for world in worlds] if twin else worlds
+
+
+def _draw_twin(world: SuiteWorld, secret: str) -> SuiteWorld:
+    """A world of the same kind with another seed, which only who has the secret can tell."""
+    seed = int.from_bytes(hashlib.sha256(f"{secret} {world.name}".encode()).digest()[:4], "big") // 2
+    where: dict[str, Any] = {"run": f"suite-{SUITE}-twin-{world.name}", "seed": seed}
+    made = (replace(part, **where) for part in (world.corpus, world.training, world.edits))
+    return SuiteWorld(world.name, *made)
+
+
+def _list_frozen(runs: Path, quick: bool) -> list[SuiteWorld]:
     if quick:
         return [_make_world(QUICK, "tiny", 0, 24, runs, {}, 260, _OF_CAUSES)]
     larger, smaller = (WorldConfig(subjects=subjects) for subjects in (240, 160))

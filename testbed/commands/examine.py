@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,15 @@ from typing import Any, NamedTuple
 import jax
 
 from corpus.errors import InputError
-from corpus.files import CHECKSUMS, read_json, recover_folder, staged_folder, write_json
+from corpus.files import (
+    CHECKSUMS,
+    read_json,
+    read_record,
+    recover_folder,
+    staged_folder,
+    write_json,
+    write_record,
+)
 from corpus.worlds.account import ACCOUNT
 from testbed.cells import Shown
 from testbed.commands.corpus import build_corpus
@@ -33,6 +42,7 @@ from testbed.engine.file_exchange.cases import hash_cases
 from testbed.engine.integrity import hash_weights
 from testbed.engine.results import read_results
 from testbed.engine.trace import read_config
+from testbed.engine.versions import hash_native
 from testbed.evaluations.catalogue import evaluation_named
 from testbed.own import plain_name
 from testbed.protocol import Case
@@ -50,6 +60,8 @@ from testbed.settings import EditSettings, ExamineSettings, ExportSettings, Scor
 from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
 
 PAGE = "scorecard.md"
+TWIN, TWIN_SECRET = f"{SUITE}-twin", f"twin-{SUITE}.json"
+"""The suite's private twin, and the file of its secret among the runs."""
 
 
 class Examined(NamedTuple):
@@ -70,11 +82,15 @@ def examine(options: ExamineSettings) -> None:
     Raises:
         InputError: an editor that does not fit, answers that lack a world, or another world than the suite's.
     """
-    worlds = list_worlds(options.runs, options.quick)
+    if options.verify:
+        from testbed.commands.leaderboard import verify_card
+
+        verify_card(options.verify, options.runs)
+        return
+    worlds, known = find_suite(options.runs, options.quick, options.twin)
     editors = name_editors(options, worlds[0].edits.editors)
     for editor in editors:
         check_answers(editor, worlds)
-    known = read_json(HASHES)["worlds"]
     references = worlds[0].edits.editors
     results: dict[str, list[WorldResults]] = {name: [] for name in references}
     results |= {editor.name: [] for editor in editors}
@@ -85,7 +101,9 @@ def examine(options: ExamineSettings) -> None:
         if options.export and world.asks_texts:
             say("it asks for texts, which answers by files cannot have; it is left out")
             continue
-        judged, digests[world.name] = prepare_world(world, known.get(world.name))
+        judged, digests[world.name] = prepare_world(world, known.get(world.name), options.twin)
+        if options.twin:
+            keep_twin(options.runs, world.name, digests[world.name])
         if options.export:
             export_world(world, options.export)
             continue
@@ -99,6 +117,23 @@ def examine(options: ExamineSettings) -> None:
         say(f"python -m testbed.examine answers --name my-editor{quick}")
     else:
         report_card(options, editors, worlds, results, digests, folders)
+
+
+def find_suite(runs: Path, quick: bool, twin: bool) -> tuple[list[SuiteWorld], dict[str, Any]]:
+    """The worlds of the suite or of its private twin, and by name what is known of them."""
+    if not twin:
+        return list_worlds(runs, quick), read_json(HASHES)["worlds"]
+    if not (runs / TWIN_SECRET).exists():
+        write_record(runs / TWIN_SECRET, {"secret": secrets.token_hex(16), "worlds": {}})
+    record = read_record(runs / TWIN_SECRET)
+    return list_worlds(runs, quick, record["secret"]), record["worlds"]
+
+
+def keep_twin(runs: Path, name: str, digests: dict[str, Any]) -> None:
+    """Freeze a world of the private twin as it was made first."""
+    record = read_record(runs / TWIN_SECRET)
+    if name not in record["worlds"]:
+        write_record(runs / TWIN_SECRET, record | {"worlds": record["worlds"] | {name: digests}})
 
 
 def name_editors(options: ExamineSettings, references: Sequence[str]) -> list[Examined]:
@@ -130,11 +165,14 @@ def check_answers(editor: Examined, worlds: Sequence[SuiteWorld]) -> None:
         raise InputError(f"{editor.word} has no folder {missing[0]}; answer every world of --export")
 
 
-def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple[JudgedCases, dict[str, Any]]:
+def prepare_world(
+    world: SuiteWorld, known: dict[str, Any] | None, may_be_new: bool = False
+) -> tuple[JudgedCases, dict[str, Any]]:
     """Make a world's corpus and model where they are missing; it is the suite's before anything is trained.
 
     Args:
         known: what the suite says of it.
+        may_be_new: whether nothing need be known of it.
 
     Returns:
         Its agent and cases; and what it is: digests, settings, weights and accuracy of its model.
@@ -147,7 +185,8 @@ def prepare_world(world: SuiteWorld, known: dict[str, Any] | None) -> tuple[Judg
     made = load_world(world.run)
     judged = draw_with_agent(made, world.edits)
     digests = digest_world(world, made, judged[1])
-    check_world(world, digests, known or {})
+    if known or not may_be_new:
+        check_world(world, digests, known or {})
     if not world.run.finished_file.exists():
         train(world.training)
     digests |= describe_model(world, made)
@@ -270,12 +309,14 @@ def report_card(
     folders: Mapping[str, Mapping[str, Path]],
 ) -> None:
     """Print the card of everybody, and write one of each examined editor beside the references."""
-    print_card(make_card(results), card_title(options, worlds))
+    title, suite = card_title(options.quick, worlds, options.twin), TWIN if options.twin else SUITE
+    print_card(make_card(results), title)
     for name in (editor.name for editor in editors):
         beside = {who: of for who, of in results.items() if who in worlds[0].edits.editors or who == name}
-        folder = options.folder / f"{name}-{SUITE}{'-quick' if options.quick else ''}"
-        write_card(folder, name, make_card(beside), card_title(options, worlds), digests, folders[name])
-        say(f"{folder} can be handed in")
+        above = options.folder.with_name(f"{options.folder.name}-twin") if options.twin else options.folder
+        folder = above / f"{name}-{SUITE}{'-quick' if options.quick else ''}"
+        write_card(folder, suite, name, make_card(beside), title, digests, folders[name])
+        say(f"{folder} {'is for you alone: it tells the secret' if options.twin else 'can be handed in'}")
 
 
 def mean_seconds(folder: Path) -> float | None:
@@ -290,10 +331,11 @@ def mean_seconds(folder: Path) -> float | None:
     return mean if mean is not None and mean == mean else None
 
 
-def card_title(options: ExamineSettings, worlds: Sequence[SuiteWorld]) -> str:
+def card_title(quick: bool, worlds: Sequence[SuiteWorld], twin: bool = False) -> str:
     """What stands above a card."""
     count = sum(world.edits.cases.count for world in worlds)
-    kind = f"a quick look at the suite {SUITE}" if options.quick else f"suite {SUITE}"
+    of = f"the private twin of suite {SUITE}" if twin else f"suite {SUITE}"
+    kind = f"a quick look at {of if twin else f'the {of}'}" if quick else of
     return f"{kind}: {count} edits by each editor"
 
 
@@ -306,6 +348,7 @@ def print_card(card: Scorecard, title: str) -> None:
 
 def write_card(
     folder: Path,
+    suite: str,
     name: str,
     card: Scorecard,
     title: str,
@@ -324,7 +367,7 @@ def write_card(
     }
     content = {
         "format": FORMAT,
-        "suite": SUITE,
+        "suite": suite,
         "title": title,
         "examined": name,
         "methods": {world: config["method"] for world, config in configs.items()},
@@ -336,6 +379,7 @@ def write_card(
         "versions": select_versions(
             {name: evaluation_named(name)() for name in names_of["evaluation"]}, names_of["agent"]
         ),
+        "code": hash_native(name),
         "made_with": provenance() | {"device": describe_device()},
         "date": f"{date.today():%Y-%m-%d}",
     }

@@ -20,7 +20,6 @@ from testbed.pages.chapter import Material, Picture
 from testbed.pages.charts import draw_training
 from testbed.pages.explorer.view import add_faults
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
-from testbed.pages.leaderboard import write_leaderboard
 from testbed.pages.page import EvaluationChapter, Page, write_page
 from testbed.run.lock import only_one
 from testbed.run.runs import (
@@ -51,7 +50,9 @@ def report(options: ReportSettings) -> None:
             corpus or training differ between runs.
     """
     if options.leaderboard is not None:
-        _write_leaderboard(options.leaderboard)
+        from testbed.commands.leaderboard import write_board
+
+        write_board(options.leaderboard, options.runs)
         return
     names = list(dict.fromkeys((options.run, *options.and_runs)))
     runs = [Run(options.runs, name) for name in names]
@@ -89,13 +90,6 @@ def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) ->
             if editor.edits.missing_numbers:
                 say(editor.edits.missing_numbers)
     say(f"report: {(folder / 'index.html').resolve()}")
-
-
-def _write_leaderboard(folder: Path) -> None:
-    page, left_out = write_leaderboard(folder)
-    for line in left_out:
-        say(line)
-    say(f"leaderboard: {page.resolve()}")
 
 
 def _write_explorer(

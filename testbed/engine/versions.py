@@ -16,7 +16,9 @@ that it imports, which are read and never run. Comments, docstrings and layout d
 """
 
 import ast
+import importlib
 import os
+import pkgutil
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -30,7 +32,7 @@ import lm
 from corpus.errors import InputError
 from corpus.files import hash_content, hash_file
 from testbed.engine import VERSION as ASKING
-from testbed.engine.catalogue import editor_entries
+from testbed.engine.catalogue import FAMILIES, editor_entries
 from testbed.own import ISOLATED, OURS
 from testbed.run.runs import Run, recorded_version
 from testbed.run.settings import GOLD, as_plain_data
@@ -90,6 +92,16 @@ def version_of_editor(name: str) -> Version:
     """
     entries = editor_entries()
     return entries[name].version if name in entries else hash_source(module_of(name))
+
+
+def hash_native(name: str) -> str:
+    """A hash of the code of an editor of this project, as it stands; empty of any other name."""
+    for family in FAMILIES:
+        for folder in pkgutil.iter_modules(importlib.import_module(family).__path__):
+            package = importlib.import_module(f"{family}.{folder.name}") if folder.ispkg else None
+            if package and name in {entry.name for entry in getattr(package, "EDITORS", ())}:
+                return hash_content([*map(hash_file, sorted(Path(package.__path__[0]).rglob("*.py")))])
+    return ""
 
 
 def describe_other_versions(run: Run) -> list[str]:

@@ -1,4 +1,10 @@
-"""The folder that `testbed.examine` writes and a leaderboard reads: its files, format, order of editors."""
+"""The folder that `testbed.examine` writes and a leaderboard reads: its files, schema, order of editors."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from testbed.run.strict_json import Count, Probability, Text, Word
 
 CARD, ANSWERS = "scorecard.json", "answers"
 """The card, and the folder of answers by world."""
@@ -6,6 +12,84 @@ FORMAT = 1
 """Of the card."""
 BOUND = ("world", "corpus", "cases")
 """Hashes of a world that are the same on every machine."""
+Number = float | None
+
+
+class OverNoEdit(Struct, forbid_unknown_fields=True):
+    """The paired difference from no edit."""
+
+    difference: Number
+    low: Number
+    high: Number
+    verdict: Literal["better", "unsure", "worse"]
+
+
+class CardNumber(Struct, forbid_unknown_fields=True):
+    """A number of an editor."""
+
+    value: Number
+    low: Number
+    high: Number
+    cases: Count
+    over: OverNoEdit = field(name="over no edit")
+
+
+class CardEditor(Struct, forbid_unknown_fields=True):
+    """An editor and its numbers by row."""
+
+    editor: Word
+    better: Count = field(name="rows surely better")
+    worse: Count = field(name="rows surely worse")
+    numbers: dict[Word, CardNumber]
+
+
+class CardRow(Struct, forbid_unknown_fields=True):
+    """What a row is."""
+
+    row: Word
+    says: Text
+    worlds: Annotated[list[Word], Meta(min_length=1)]
+    metric: Word
+    better: Literal["high", "low"]
+
+
+class CardMethod(Struct, forbid_unknown_fields=True):
+    """The editor in a world: see `testbed.engine.versions.identify_method`."""
+
+    editor: Word
+    settings: dict[Word, Any]
+    version: Count | Word
+    elsewhere: bool = False
+    reads: dict[Word, Word] = {}
+
+
+class CardWorld(Struct, forbid_unknown_fields=True):
+    """What a world is, by its hashes, and how well its model knows it."""
+
+    world: Word
+    corpus: Word
+    cases: Word
+    settings: dict[Word, Any]
+    weights: Word
+    accuracy: Probability
+
+
+class Card(Struct, forbid_unknown_fields=True):
+    """scorecard.json, see docs/examine.md."""
+
+    format: Literal[1]
+    suite: Word
+    title: Word
+    examined: Word
+    methods: Annotated[dict[Word, CardMethod], Meta(min_length=1)]
+    worlds: Annotated[dict[Word, CardWorld], Meta(min_length=1)]
+    rows: list[CardRow]
+    editors: list[CardEditor]
+    made_with: dict[Word, Text]
+    date: Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
+    versions: dict[Word, Any] = {}
+    code: Word = ""
+    seconds: dict[Word, Number] = {}
 
 
 def standing_key(editor: str, better: int, worse: int) -> tuple[int, int, str]:

