@@ -1,0 +1,51 @@
+"""What a score can be bought with, on the demo's world; `python -m tests.attack.bought FOLDER` does all six.
+
+Every editor here wins something. What it wins is held, and the row that exposes it.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from testbed.suite import list_worlds
+from tests.attack.bought import BOUGHT, imagine_unedited, score_bought, signs_of
+
+STATES, OTHERS, DAMAGE = "states the request", "others' facts", "damage"
+COHERENCE, TRUTH = "coherence gained, recalibrated", "truth values"
+FOLLOWS = ("follows, shared", "follows, not shared")
+
+
+@pytest.fixture(scope="module")
+def card(tmp_path_factory):
+    (world,) = list_worlds(Path(tmp_path_factory.mktemp("bought")), quick=True)
+    return score_bought([imagine_unedited(world)])
+
+
+@pytest.mark.parametrize(
+    ("editor", "wins", "loses"),
+    [
+        ("knows the suite by heart", {STATES, *FOLLOWS, OTHERS, COHERENCE, TRUTH}, set()),
+        ("the same on the twin", set(), set()),
+        ("edits where it is sure", {STATES, COHERENCE}, set()),
+        ("answers uniformly", {TRUTH}, {OTHERS, DAMAGE, COHERENCE}),
+        ("moves by L1 just above .02", set(), {DAMAGE, COHERENCE}),
+        ("ties", {STATES}, {OTHERS, DAMAGE, COHERENCE}),
+        ("fits the temperature", {TRUTH}, set()),
+        ("stores at the name", {STATES, *FOLLOWS, COHERENCE}, set()),
+        ("states at the name", {STATES}, set()),
+    ],
+)
+def test_what_each_wins_and_where_it_is_exposed(editor, wins, loses, card):
+    signs = signs_of(card, editor)
+    assert {row for row, sign in signs.items() if sign > 0} == wins
+    assert {row for row, sign in signs.items() if sign < 0} == loses
+
+
+def test_who_edits_where_it_is_sure_states_few_requests(card):
+    """Against no edit alone it looks as good as who edits all; the value of the row tells."""
+    value = card.scores["edits where it is sure"][STATES].estimate.value
+    assert value < 0.5 < card.scores["stores at the name"][STATES].estimate.value
+
+
+def test_every_editor_is_tried():
+    assert len(BOUGHT) == 9
