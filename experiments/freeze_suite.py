@@ -29,13 +29,14 @@ class Settings:
 
 def run_study(settings: Settings) -> None:
     """Make every world, and write or check its hashes."""
-    known: dict[str, dict[str, Any]] = read_json(HASHES)["worlds"] if HASHES.exists() else {}
+    frozen: dict[str, Any] = read_json(HASHES) if HASHES.exists() else {"suite": SUITE, "worlds": {}}
+    known = frozen["worlds"]
     made_with = provenance()  # before the file of hashes, which is committed, changes
     for world in (*list_worlds(settings.runs), *list_worlds(settings.runs, quick=True)):
         _, digests = prepare_world(world, known.get(world.name))
         made_here = digests | {"device": describe_device(), "made_with": made_with}
         known[world.name] = made_here | known.get(world.name, {})
-        write_json(HASHES, {"suite": SUITE, "worlds": known})
+        write_json(HASHES, frozen | {"worlds": known})
 
 
 if __name__ == "__main__":
