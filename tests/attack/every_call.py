@@ -29,7 +29,12 @@ from collections import Counter
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from corpus.errors import InputError
+from corpus.files import CHECKSUMS, verify_folder
+
 HERE = Path(__file__).parent
+KEPT = "mine.txt"
+"""What somebody put into a folder that a command writes again."""
 PATIENCE = 1800
 """Seconds after which a command hangs."""
 
@@ -138,6 +143,18 @@ class Trial:
         """What a command has made; of one that writes nothing, what it says."""
         return self.outcome(self.place), out if self.name == "ask" else ""
 
+    def list_losses(self):
+        """What a failure has taken: files that somebody put beside, and whole folders under a seal."""
+        for path in self.start.rglob(KEPT) if self.start else ():
+            if not (self.place / path.relative_to(self.start)).exists():
+                yield f"{path.relative_to(self.start)} is gone"
+        for path in (*self.place.glob("x/report"), *self.place.glob("examined/*")):
+            if (path / CHECKSUMS).exists():
+                try:
+                    verify_folder(path)
+                except InputError as error:
+                    yield f"sealed, and not whole: {error}"
+
     def fail(self, number, error, lasting):
         """What comes of a failure at one call, as data; `wrong` is empty where all is well."""
         self.prepare()
@@ -149,6 +166,7 @@ class Trial:
             wrong.append(f"ended with {code}")
         if code == 2 and not (err.startswith("error: ") and err.count("\n") == 1):
             wrong.append("more or less than one message")
+        wrong += self.list_losses()
         left = state_of(self.place)
         if left not in self.resumed and not (self.name == "example" and self.outcome(self.place)):
             # An example that is there is never written over.

@@ -102,7 +102,7 @@ SAYS = {
     "another method": (lambda card, own: card["methods"][QUICK].update(version=99), "method"),
     "a missing key": (lambda card, own: card.pop("date"), "missing required field `date`"),
     "no text": (lambda card, own: card["methods"][QUICK].update(editor=None), "methods"),
-    "a path": (lambda card, own: card.update(methods={"../../x": card["methods"][QUICK]}), "methods"),
+    "a path": (lambda card, own: card.update(methods={"../../x": card["methods"][QUICK]}), "nobody sealed"),
 }  # fmt: skip
 
 

@@ -14,8 +14,9 @@ import tests.conftest  # noqa: F401  programs are compiled quickly, and kept
 from corpus.files import read_json, write_json
 from testbed import corpus, edit, report, train
 from testbed.commands import examine
+from testbed.examine import main as examine_main
 from testbed.run.runs import Run
-from tests.attack.every_call import Trial
+from tests.attack.every_call import KEPT, Trial
 from tests.edited import tables
 from tests.runs import EDITS, MODEL, WORLD, at, measurements, parameters
 
@@ -43,6 +44,7 @@ def list_trials(folder, names, apart=False):
         "export cases": (["--cases", *CASES], "trained", files_of("x/door")),
         "score": ([str(place / "answers"), *CASES, "--name", "mine"], "answered", outcome_of_edits),
         "examine": (["lora-down", "--folder", str(place / "examined")], "trained", outcome_of_card),
+        "examine again": (["lora-down", "--folder", str(place / "examined")], "examined", outcome_of_card),
         "verify": ([], "finished", files_of("x")),
         "ask": (["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Quintal College"], "trained",
                 files_of("x")),
@@ -50,16 +52,18 @@ def list_trials(folder, names, apart=False):
     }  # fmt: skip
     for name in names or trials:
         options, start, outcome = trials[name]
+        if name.startswith("examine"):
+            make_start("trained", starts, place)
+            shrink_suite(starts / "trained", place, folder / "hashes.json")
         if start:
             make = multiprocessing.get_context("spawn").Process if apart else None
-            if make and not (starts / start).exists():
+            if make and start != "examined" and not (starts / start).exists():
                 process = make(target=make_start, args=(start, starts, place))
                 process.start()
                 process.join()
             make_start(start, starts, place)
-        if name == "examine":
-            shrink_suite(starts / "trained", place, folder / "hashes.json")
-        where = [] if name == "example" else ["--runs", str(place)] if name == "examine" else words
+        where = ["--runs", str(place)] if name.startswith("examine") else words
+        where = [] if name == "example" else where
         # A word that comes first may be what is asked.
         yield Trial(name, [*options, *where], start and starts / start, outcome, place)
 
@@ -70,7 +74,7 @@ def make_start(name, starts, place):
 
     if (starts / name).exists():
         return
-    before = {"trained": "built", "finished": "trained", "answered": "trained"}
+    before = {"trained": "built", **dict.fromkeys(("finished", "answered", "examined"), "trained")}
     shutil.rmtree(place, ignore_errors=True)
     if name in before:
         make_start(before[name], starts, place)
@@ -84,6 +88,12 @@ def make_start(name, starts, place):
         elif name == "finished":
             assert edit.main([*at(place), *FEW]) == 0
             assert report.main(at(place)) == 0
+            (place / "x" / "report" / KEPT).write_text("mine")
+        elif name == "examined":
+            assert examine_main(["lora-down", "--runs", str(place), "--folder", str(place / "examined")]) == 0
+            (folder,) = (place / "examined").iterdir()
+            (folder / "explorer").mkdir()
+            (folder / "explorer" / KEPT).write_text("mine")
         else:
             write_answers(place, place / "answers")
     shutil.copytree(place, starts / name)
