@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.world import build_world
-from corpus.worlds.account import Account, digest_source, load_account, save_account
+from corpus.worlds.account import Account, digest_sources, load_account, save_account
 from corpus.worlds.pairing import least_shared
 from corpus.worlds.rdf import short_name
 
@@ -533,7 +533,7 @@ def test_labels_of_nothing_in_the_table_are_refused_and_changed_ones_noticed(tmp
     labels.write_text("Q1\tRome\n")
     with pytest.raises(InputError, match=r"has a label of none of the ids, such as 'Q1' beside"):
         world_of(table, HOMES, labels=str(labels))
-    before = digest_source(table, str(labels))
-    assert digest_source(table, str(labels)) == before != digest_source(table)
+    before = digest_sources(str(table), str(labels))
+    assert digest_sources(str(table), str(labels)) == before != digest_sources(str(table))
     labels.write_text("Q1\tOslo\n")
-    assert digest_source(table, str(labels)) != before
+    assert digest_sources(str(table), str(labels)) != before

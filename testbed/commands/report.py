@@ -79,7 +79,8 @@ def _write_report(options: ReportSettings, runs: Sequence[Run], world: World) ->
             doing("writing the explorer")
             _write_explorer(chapters, runs, world, aside)
         training = Picture("training.svg", "Training loss and generative accuracy by step", message)
-        about = f"{_describe_worlds(runs, world)} written down as a noisy corpus. {_describe_model(runs[0], world)}"
+        told = "written down as a noisy corpus."
+        about = f"{_describe_worlds(runs, world)} {told} {_describe_model(runs[0], world)}"
         page = Page(names, about, chapters, training, options.explorer)
         doing("writing the page")
         write_page(page, aside)

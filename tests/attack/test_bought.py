@@ -49,13 +49,13 @@ def test_who_edits_where_it_is_sure_states_few_requests(card):
     assert value < 0.5 < card.scores["stores at the name"][STATES].estimate.value
 
 
-def test_the_twin_bears_out_nothing_of_what_was_known_by_heart(card):
+def test_the_twin_does_not_bear_out_what_was_known_by_heart(card):
     data = card_as_data(card)
     made = {one["editor"]: one for one in data["editors"]}
     by_heart, twin, honest = (
         CheckedCard(Path(), None, made[name], data["rows"], False, {})
         for name in ("knows the suite by heart", "the same on the twin", "stores at the name")
     )
-    assert len(find_unborne(by_heart, twin)) == card.count_rows("knows the suite by heart")[0]
+    assert {STATES, COHERENCE, TRUTH} <= {*find_unborne(by_heart, twin)}
     assert not find_unborne(honest, honest)
     assert len(BOUGHT) == 9
