@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import to_builtins
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, list_sealed, read_json, verify_folder
@@ -21,7 +22,7 @@ from testbed.pages.leaderboard import Entry
 from testbed.protocol import ABSENT
 from testbed.run.strict_json import read_document
 from testbed.scorecard import UNEDITED, WorldResults, card_as_data, make_card
-from testbed.scores.card_format import ANSWERS, CARD, Card, CardNumber, standing_key
+from testbed.scores.card_format import ANSWERS, CARD, Card, CardEditor, standing_key
 from testbed.scores.gather import flatten_settings
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results
@@ -108,26 +109,12 @@ def check_card(folder: Path, card: Card, standards: Mapping[str, Standard]) -> C
     own = next(one for one in made["editors"] if one["editor"] == card.examined)
     is_same = all(card.worlds[world].weights == standard.weights for world, standard in standards.items())
     for one in made["editors"]:
-        _compare_editor(folder, card, one, SAME if is_same else ALIKE)
+        said = [other for other in card.editors if other.editor == one["editor"]]
+        if len(said) != 1 or (unlike := find_unlike(said[0], one, SAME if is_same else ALIKE)):
+            why = unlike if len(said) == 1 else "not there once"
+            raise InputError(f"{folder / CARD}, editors, {one['editor']}: {why}")
     seconds = {one.world: float(one.results.cases["seconds"].mean()) for one in results[card.examined]}
     return CheckedCard(folder, card, own, made["rows"], _is_native(card), seconds)
-
-
-def _compare_editor(folder: Path, card: Card, made: Mapping[str, Any], slack: float) -> None:
-    """Hold what a card says of an editor, or of no edit, against what the answers come to."""
-    name, numbers = made["editor"], made["numbers"]
-    said = [one for one in card.editors if one.editor == name]
-    if len(said) != 1 or not said[0].numbers.keys() >= numbers.keys():
-        raise InputError(f"{folder / CARD}, editors: the rows of {name} are not those of its worlds")
-    for row, own in numbers.items():
-        _compare_number(folder, f"{name}, {row}", said[0].numbers[row], own, slack)
-    counts = [said[0].better, said[0].worse]
-    if (
-        name == card.examined
-        and slack == SAME
-        and counts != [made["rows surely better"], made["rows surely worse"]]
-    ):
-        raise InputError(f"{folder / CARD}, editors: counts of {name} are {counts}, not those of its rows")
 
 
 def _is_native(card: Card) -> bool:
@@ -153,36 +140,30 @@ def forget_edits(results: Results) -> Results:
     return replace(results, **tables, lost=None)
 
 
+def find_unlike(said: CardEditor, made: Mapping[str, Any], slack: float) -> str:
+    """Where a card says something else of an editor than its answers come to, in words; empty where nowhere.
+
+    What follows from numbers (counts and verdicts) is compared where these are of the same model.
+    """
+    there, own = (flatten_settings(dict(one)) for one in (to_builtins(said), made))
+    for key, value in own.items():
+        other, is_number = there.get(key, "nothing"), isinstance(value, float | None)
+        near = is_number and isinstance(other, float) and isinstance(value, float)
+        same = math.isclose(other, value, rel_tol=slack, abs_tol=slack) if near else other == value
+        if not same and (is_number or slack == SAME):
+            return f"{key} is {other}, and by the answers {value}"
+    return ""
+
+
 def describe_other_references(card: Card, known: Sequence[Mapping[str, Any]]) -> str:
-    """Where the references on a card have other numbers than the frozen suite's, in words; none counts."""
-    there = {one.editor: one.numbers for one in card.editors}
+    """Which references on a card have other numbers than the frozen suite's, in words; none counts."""
+    there = {one.editor: one for one in card.editors}
     unlike = [
-        f"{one['editor']} in {row!r}"
+        one["editor"]
         for one in known
-        for row, number in one["numbers"].items()
-        if row not in there.get(one["editor"], {})
-        or not _is_near(there[one["editor"]][row].value, number["value"], ALIKE)
+        if one["editor"] not in there or find_unlike(there[one["editor"]], one, ALIKE)
     ]
-    more = f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
-    return f"its own are not the suite's: {', '.join(unlike[:3])}{more}" if unlike else ""
-
-
-def _compare_number(folder: Path, row: str, number: CardNumber, own: Mapping[str, Any], slack: float) -> None:
-    over = own["over no edit"]
-    pairs = [*((getattr(number, key), own[key]) for key in ("value", "low", "high"))]
-    pairs += [(getattr(number.over, key), over[key]) for key in ("difference", "low", "high")]
-    fits = number.cases == own["cases"] and (number.over.verdict == over["verdict"] or slack > SAME)
-    if not fits or not all(_is_near(a, b, slack) for a, b in pairs):
-        raise InputError(
-            f"{folder / CARD}, {row}: its answers come to {own['value']} ({over['verdict']}), and the card "
-            f"says {number.value} ({number.over.verdict})"
-        )
-
-
-def _is_near(first: float | None, second: float | None, slack: float) -> bool:
-    if first is None or second is None:
-        return first is second
-    return math.isclose(first, second, rel_tol=slack, abs_tol=slack)
+    return f"its own are not the suite's: {', '.join(unlike)}" if unlike else ""
 
 
 def _read_answers(folder: Path, card: Card, standard: Standard) -> Results:

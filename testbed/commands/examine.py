@@ -319,18 +319,6 @@ def report_card(
         say(f"{folder} {'is for you alone: it tells the secret' if options.twin else 'can be handed in'}")
 
 
-def mean_seconds(folder: Path) -> float | None:
-    """What an edit took, of the edits in a folder; None where nobody knows."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    from testbed.engine.records import table_file
-
-    seconds = pq.read_table(table_file(folder, "cases"), columns=["seconds"])["seconds"]
-    mean = pc.mean(seconds).as_py()
-    return mean if mean is not None and mean == mean else None
-
-
 def card_title(quick: bool, worlds: Sequence[SuiteWorld], twin: bool = False) -> str:
     """What stands above a card."""
     count = sum(world.edits.cases.count for world in worlds)
@@ -371,9 +359,6 @@ def write_card(
         "title": title,
         "examined": name,
         "methods": {world: config["method"] for world, config in configs.items()},
-        "seconds": {
-            world: seconds for world, path in answers.items() if (seconds := mean_seconds(path)) is not None
-        },
         "worlds": digests,
         **card_as_data(card),
         "versions": select_versions(

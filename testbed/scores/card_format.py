@@ -89,7 +89,6 @@ class Card(Struct, forbid_unknown_fields=True):
     date: Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
     versions: dict[Word, Any] = {}
     code: Word = ""
-    seconds: dict[Word, Number] = {}
 
 
 def standing_key(editor: str, better: int, worse: int) -> tuple[int, int, str]:

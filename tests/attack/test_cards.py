@@ -87,14 +87,14 @@ def turn_verdict(card, own):
 
 
 SAYS = {
-    "counts": (lambda card, own: own.update({"rows surely better": 99}), "counts of lora-down"),
+    "counts": (lambda card, own: own.update({"rows surely better": 99}), "rows surely better is 99"),
     "verdicts": (turn_verdict, "damage"),
-    "a value of 7": (set_damage(value=7.0), "the card says 7.0"),
+    "a value of 7": (set_damage(value=7.0), "numbers.damage.value is 7.0"),
     "an interval": (set_damage(low=-0.5), "damage"),
     "cases": (set_damage(cases=10**6), "damage"),
-    "no edit": (improve_no_edit, "none, damage"),
+    "no edit": (improve_no_edit, "none: numbers.damage"),
     "negative counts": (lambda card, own: own.update({"rows surely worse": -4}), ">= 0"),
-    "no row": (lambda card, own: own["numbers"].clear(), "the rows of lora-down"),
+    "no row": (lambda card, own: own["numbers"].clear(), "is nothing"),
     "no world": (lambda card, own: card.update(worlds={}, methods={}), "length >= 1"),
     "another world": (lambda card, own: card["worlds"][QUICK].update(corpus="0"), "not the suite's (corpus)"),
     "more worlds": (lambda card, own: card["worlds"].update(moon=card["worlds"][QUICK]), "moon"),
