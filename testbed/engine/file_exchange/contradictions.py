@@ -1,9 +1,6 @@
 """Whether a model can have answered so: its probabilities among each other, and beside what it generates."""
 
 from collections.abc import Sequence
-from itertools import accumulate
-
-import numpy as np
 
 SLACK = 5e-3
 """By so much texts may be read otherwise in another batch, or on another device."""
@@ -25,24 +22,24 @@ def find_contradiction(
         ended, begun: float[options], p(option) with the end behind it, and without.
         spoken: what is generated up to its end; None where only that it is none of the options is known.
     """
-    ended, begun = np.asarray(ended, float), np.asarray(begun, float)
-    if len(names) and (ended > begun + SLACK).any():
-        return f"option {(ended - begun).argmax()} is likelier with the end behind it than without"
-    # Ends are each other's alternatives; beginnings are, where none begins another.
-    known = dict(zip(names, begun.tolist(), strict=True))
-    first = [p for name, p in known.items() if not any(name[:i] in known for i in range(1, len(name)))]
-    if max(ended.sum(), sum(first)) > 1 + SLACK:
-        return f"probabilities of the options sum to {max(ended.sum(), sum(first)):.4g}"
+    known = {name: float(p) for name, p in zip(names, begun, strict=True)}
     mass: dict[Name, float] = {}
-    for name, p in zip(names, ended.tolist(), strict=True):
-        for path in accumulate(name, lambda path, token: (*path, token), initial=()):
-            mass[path] = mass.get(path, 0.0) + p
+    for option, (name, p) in enumerate(zip(names, map(float, ended), strict=True)):
+        if p > known[name] + SLACK:
+            return f"option {option} is likelier with the end behind it than without"
+        for length in range(len(name) + 1):
+            mass[name[:length]] = mass.get(name[:length], 0.0) + p
+    # Ends are each other's alternatives; beginnings are, where none begins another.
+    first = [p for name, p in known.items() if not any(name[:i] in known for i in range(1, len(name)))]
+    if (total := max(mass.get((), 0.0), sum(first))) > 1 + SLACK:
+        return f"probabilities of the options sum to {total:.4g}"
     mass |= {name: max(mass[name], p) for name, p in known.items()}
     if spoken is None:
-        likeliest = max(zip(ended.tolist(), names, strict=True), default=(0.0, ()))
-        return _say_unlike(names, likeliest[1]) if likeliest[0] > 0.5 + SLACK else ""
+        best = max(range(len(names)), key=lambda option: ended[option], default=-1)
+        return _say_unlike(names, names[best]) if best >= 0 and ended[best] > 0.5 + SLACK else ""
     for i, token in enumerate((*spoken, END)):
-        path, taken = spoken[:i], (*spoken[:i], token)
+        path = spoken[:i]
+        taken = (*path, token)
         others = {other: p for other, p in mass.items() if len(other) == len(taken) and other[:-1] == path}
         others.pop(taken, None)
         most = known.get(taken, known.get(path, 1.0) - sum(others.values()))
