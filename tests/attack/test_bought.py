@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.commands import examine
 from testbed.commands.cards import CheckedCard, find_unborne
 from testbed.scorecard import card_as_data
 from testbed.suite import list_worlds
@@ -59,3 +60,19 @@ def test_the_twin_does_not_bear_out_what_was_known_by_heart(card):
     assert {STATES, COHERENCE, TRUTH} <= {*find_unborne(by_heart, twin)}
     assert not find_unborne(honest, honest)
     assert len(BOUGHT) == 9
+
+
+def test_the_private_twin_has_worlds_of_its_own_that_stay(tmp_path):
+    worlds, known = examine.find_suite(tmp_path, False, True)
+    again, _ = examine.find_suite(tmp_path, False, True)
+    frozen, _ = examine.find_suite(tmp_path, False, False)
+    assert not known
+    assert worlds == again
+    for world, other in zip(worlds, frozen, strict=True):
+        assert world.name == other.name
+        assert world.run.folder != other.run.folder
+        assert world.corpus.seed != other.corpus.seed
+        assert world.corpus.world == other.corpus.world
+        assert world.edits.cases == other.edits.cases
+    (tmp_path / examine.TWIN_SECRET).unlink()
+    assert examine.find_suite(tmp_path, False, True)[0][0].corpus.seed != worlds[0].corpus.seed

@@ -213,22 +213,6 @@ def test_no_broken_card_is_taken(suite, handed):
     assert refused.total() == 60
 
 
-def test_the_private_twin_has_worlds_of_its_own_that_stay(tmp_path):
-    worlds, known = examine.find_suite(tmp_path, False, True)
-    again, _ = examine.find_suite(tmp_path, False, True)
-    frozen, _ = examine.find_suite(tmp_path, False, False)
-    assert not known
-    assert worlds == again
-    for world, other in zip(worlds, frozen, strict=True):
-        assert world.name == other.name
-        assert world.run.folder != other.run.folder
-        assert world.corpus.seed != other.corpus.seed
-        assert world.corpus.world == other.corpus.world
-        assert world.edits.cases == other.edits.cases
-    (tmp_path / examine.TWIN_SECRET).unlink()
-    assert examine.find_suite(tmp_path, False, True)[0][0].corpus.seed != worlds[0].corpus.seed
-
-
 def test_who_knows_the_suite_by_heart_is_marked_by_the_twin(suite, handed):
     """What it wins on the frozen cases, it does not win on cases that it has not seen."""
     checked = suite[2].check(handed)
