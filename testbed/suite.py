@@ -78,8 +78,8 @@ def _draw_twin(world: SuiteWorld, secret: str) -> SuiteWorld:
     """A world of the same kind with another seed, which only who has the secret can tell."""
     seed = int.from_bytes(hashlib.sha256(f"{secret} {world.name}".encode()).digest()[:4], "big") // 2
     where: dict[str, Any] = {"run": f"suite-{SUITE}-twin-{world.name}", "seed": seed}
-    made = (replace(part, **where) for part in (world.corpus, world.training, world.edits))
-    return SuiteWorld(world.name, *made)
+    corpus, training = replace(world.corpus, **where), replace(world.training, **where)
+    return SuiteWorld(world.name, corpus, training, replace(world.edits, **where))
 
 
 def _list_frozen(runs: Path, quick: bool) -> list[SuiteWorld]:

@@ -181,7 +181,7 @@ def _read_answers(folder: Path, card: Card, standard: Standard) -> Results:
             f"{folder / 'config.json'}, {wrong[0]}: not the suite's of this version, or the card's"
         )
     ours = standard.unedited.results
-    sizes = {"choices": ours.choices, "claims": ours.claims, "passages": ours.passages}
+    sizes: dict[str, Any] = {"choices": ours.choices, "claims": ours.claims, "passages": ours.passages}
     rows = {name: len(table.case) for name, table in sizes.items()} | {"cases": len(ours)}
     try:
         for table in TABLES:
@@ -309,10 +309,10 @@ def list_entries(
     """
     examined = [one.card.examined for one in cards]
     entries, known = [], editor_entries()
-    for one in references:
-        if one["editor"] not in examined:
-            about = {"origin": "reference", "what it changes": known[one["editor"]].about}
-            entries.append(_make_entry(one["editor"], one, about))
+    for reference in references:
+        if reference["editor"] not in examined:
+            about = {"origin": "reference", "what it changes": known[reference["editor"]].about}
+            entries.append(_make_entry(reference["editor"], reference, about))
     for one in cards:
         name, folder = one.card.examined, one.folder.name
         settings = {world: _list_settings(method.settings) for world, method in one.card.methods.items()}

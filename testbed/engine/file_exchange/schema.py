@@ -91,12 +91,12 @@ class Exam:
         for i, (true, false) in enumerate(line.claims):
             if true + false > 1 + SLACK:
                 return f"claims[{i}]: p(true) and p(false) sum to {true + false:.4g}"
-        for i, (names, *answer) in enumerate(zip(choices, line.ended, line.begun, line.tokens, strict=True)):
-            tokens = answer[2]
+        answers = zip(choices, line.ended, line.begun, line.tokens, strict=True)
+        for i, (names, ended, begun, tokens) in enumerate(answers):
             spoken = tuple(token for token in tokens if token != PAD)
             if max(tokens) >= self._vocabulary or list(spoken) != tokens[: len(spoken)]:
                 return f"tokens[{i}]: not of the vocabulary of {self._vocabulary:,}, or behind the end"
-            if why := find_contradiction(names, answer[0], answer[1], spoken):
+            if why := find_contradiction(names, ended, begun, spoken):
                 return f"ended[{i}], tokens[{i}]: {why}"
         return ""
 
