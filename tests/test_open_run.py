@@ -23,7 +23,7 @@ from testbed.examination import put_in_words
 from testbed.open_run import list_editors
 from testbed.pages.belief_pictures import find_tallest
 from testbed.scores.headlines import headline_labels
-from tests.edited import COLUMNS, HASE
+from tests.edited import COLUMNS, HASE, changed
 from tests.runs import ROOT, at, copied
 
 FACT = "Ada Marlow educated at = Quintal College"
@@ -159,10 +159,10 @@ def test_several_edits_of_an_editor_are_told_apart(finished, tmp_path):
     (folder,) = (runs / "x" / "edits" / "hase").glob("lora-down-*")
     twin = folder.with_name("lora-down-other")
     shutil.copytree(folder, twin)
-    config = json.loads((twin / "config.json").read_text(encoding="utf-8"))
-    config["settings"]["cases"]["credence"] = 0.5
-    (twin / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(InputError, match=r"lora-down-other \(lora-down, credence 0.5\)"):
+    settings = json.loads((twin / "config.json").read_text(encoding="utf-8"))["settings"]
+    settings["cases"]["credence"] = 0.5
+    twin = changed(twin, settings=settings)
+    with pytest.raises(InputError, match=rf"{twin.name} \(lora-down, credence 0.5\)"):
         testbed.open(runs / "x").results("lora-down")
 
 
@@ -265,10 +265,9 @@ def test_what_is_not_there_is_said(open_run):
 
 def test_stale_results_are_not_given(finished, tmp_path):
     runs = copied(finished, tmp_path)
-    (path,) = (runs / "x" / "edits" / "hase").glob("*/config.json")
-    config = json.loads(path.read_text(encoding="utf-8"))
-    config["versions"]["asking"] = 0
-    path.write_text(json.dumps(config), encoding="utf-8")
+    (folder,) = (runs / "x" / "edits" / "hase").iterdir()
+    versions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["versions"]
+    changed(folder, versions=versions | {"asking": 0})
     with pytest.raises(InputError, match="edit again"):
         testbed.open(runs / "x").results("lora-down")
 

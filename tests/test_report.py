@@ -823,9 +823,6 @@ def test_one_editor_is_compared_with_no_edit(runs, tmp_path, capsys):
     for cost in folder.glob("x/edits/hase/*/cost.json"):
         cost.unlink()
         seal_results(cost.parent)
-    for place in ("", "hase"):
-        (folder / "x" / "report" / place).mkdir()
-        (folder / "x" / "report" / place / "frontier-flops.png").write_bytes(b"of an earlier report")
     assert report.main(at(folder)) == 0
     assert "lora-down" in capsys.readouterr().out
     html = (folder / "x" / "report" / "index.html").read_text(encoding="utf-8")

@@ -52,6 +52,9 @@ def read_rdf(path: Path, form: str, watch: Watch) -> tuple[list[pa.ChunkedArray]
                     part.append(pa.array(column, pa.string()).dictionary_encode().cast(CELL))
         except SyntaxError as error:
             _refuse_line(path, error)
+        except MemoryError:
+            # The parser's own bound on what it has not understood yet.
+            raise InputError(f"{path}: a line is longer than 16 MiB; is it a table?") from None
     return [pa.chunked_array(part, CELL) for part in parts], literals
 
 

@@ -243,8 +243,8 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
 
     folders_by_edits: dict[int, list[_EditFolder]] = {}
     for one in group:
-        for name in fnmatch.filter(list_sealed(one.folder), "retained-*-cases.parquet"):
-            folders_by_edits.setdefault(_edits_before(one.folder / name), []).append(one)
+        for table in fnmatch.filter(list_sealed(one.folder), "retained-*-cases.parquet"):
+            folders_by_edits.setdefault(_edits_before(one.folder / table), []).append(one)
 
     def read_later(k: int) -> Results:
         parts = [_read_results(one, columns, f"retained-{k}-") for one in folders_by_edits[k]]

@@ -29,11 +29,11 @@ def card(tmp_path_factory):
     [
         ("knows the suite by heart", {STATES, *FOLLOWS, OTHERS, COHERENCE, TRUTH}, set()),
         ("the same on the twin", set(), set()),
-        ("edits where it is sure", {STATES, COHERENCE}, set()),
+        ("edits where it is sure", {STATES}, set()),
         ("answers uniformly", {TRUTH}, {OTHERS, DAMAGE, COHERENCE}),
         ("moves by L1 just above .02", set(), {DAMAGE, COHERENCE}),
         ("ties", {STATES}, {OTHERS, DAMAGE, COHERENCE}),
-        ("fits the temperature", {TRUTH}, set()),
+        ("fits the temperature", {TRUTH}, {COHERENCE}),
         ("stores at the name", {STATES, *FOLLOWS, COHERENCE}, set()),
         ("states at the name", {STATES}, set()),
     ],
