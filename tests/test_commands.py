@@ -58,7 +58,7 @@ def test_a_run_holds_everything(finished):
     files = {p.relative_to(run / "report") for p in (run / "report").rglob("*") if p.is_file()}
     names = {str(path) for path in files if path.parts[0] != "explorer"}
     assert {"explorer/index.html", "explorer/hase.js"} <= {path.as_posix() for path in files}
-    pictures = {"before", "support", "propagation", "frontier-flops", "frontier-seconds"}
+    pictures = {"before", "support", "propagation", "harm", "frontier-flops", "frontier-seconds"}
     pictures = {"training.svg", *(f"hase/{name}.svg" for name in pictures), "hase/edit-lora-down.svg"}
     assert names == {"index.html", "summary.csv", "summary.md", "summary.tex", "sha256.json"} | pictures
     page = (run / "report" / "index.html").read_text(encoding="utf-8")
