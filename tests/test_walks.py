@@ -83,3 +83,10 @@ def test_the_notebook_is_short_and_holds_no_outputs():
     for cell in cells:
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
+
+
+def test_a_comment_asks_for_no_package(monkeypatch):
+    monkeypatch.setattr(walks, "find_spec", lambda _: None)
+    line = "python -m testbed.example my_editor       # or my_torch_editor"
+    assert not why_left_out(Step("a", 1, line))
+    assert why_left_out(Step("a", 1, line.replace("my_editor", "my_torch_editor"))).startswith("needs torch")

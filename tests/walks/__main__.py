@@ -67,9 +67,11 @@ def why_left_out(step: Step) -> str:
     for words, why in sizes.LEFT_OUT.items():
         if not step.is_python and words in step.text:
             return why
+    # A comment may name what its command does without.
+    typed = step.text if step.is_python else re.sub(r"\s#.*", "", step.text)
     for words, packages in sizes.NEEDS.items():
         missing = [name for name in packages if find_spec(name) is None]
-        if missing and words in f"{step.file} {step.text}":
+        if missing and words in f"{step.file} {typed}":
             return f"needs {', '.join(missing)}"
     missing = [word for word in re.findall(r"\| (\w+)", step.text) if not shutil.which(word)]
     return f"needs {missing[0]}" if missing and not step.is_python else ""
