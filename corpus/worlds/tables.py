@@ -367,14 +367,8 @@ def read_labels(path: Path, ids: pa.Array, are_iris: bool, watch: Watch) -> dict
     form = find_form(path, watch)
     if form in FORMATS:
         raise InputError(f"{path} is {form}; --world.labels is a table of two columns, id and label")
-    if form == "Parquet":
-        table = read_parquet(path, ("1", "2"))
-    elif form == "JSON":
-        table = read_json_lines(path, ("1", "2"), watch)
-    else:
-        assert isinstance(form, Form), "all others are told above"
-        table = read_delimited(path, form, ("1", "2"), watch)
-    keys, names = (column.cast(pa.string()) for column in table.columns)
+    columns = _read_table(path, form, ("1", "2"), watch).columns
+    keys, names = (column.cast(pa.string()) for column in columns)
     if are_iris:
         keys = pc.if_else(pc.starts_with(keys, "<"), keys, pc.binary_join_element_wise("<", keys, ">", ""))
     wanted = pc.and_(pc.is_in(keys, ids), pc.less_equal(pc.binary_length(names), LONGEST_NAME))
@@ -390,16 +384,20 @@ def _read_columns(
     path: Path, form: str | Form, columns: tuple[str, ...], watch: Watch, note: Callable[[str], None]
 ) -> list[pa.ChunkedArray]:
     """Subjects, relations and objects of a table."""
-    if form == "Parquet":
-        table = read_parquet(path, columns)
-    elif form == "JSON":
-        table = read_json_lines(path, columns, watch)
-    else:
-        assert isinstance(form, Form), "all others are told above"
-        if not columns and form.width < 3:
-            _refuse_table(path, form, columns, "fewer than three columns")
-        table = read_delimited(path, form, columns, watch)
+    if not columns and isinstance(form, Form) and form.width < 3:
+        _refuse_table(path, form, columns, "fewer than three columns")
+    table = _read_table(path, form, columns, watch)
     return table.columns if columns else find_facts(table, path, note)
+
+
+def _read_table(path: Path, form: str | Form, columns: tuple[str, ...], watch: Watch) -> Table:
+    """All columns of a table that is no RDF, or some of them."""
+    if form == "Parquet":
+        return read_parquet(path, columns)
+    if form == "JSON":
+        return read_json_lines(path, columns, watch)
+    assert isinstance(form, Form), "RDF is read elsewhere"
+    return read_delimited(path, form, columns, watch)
 
 
 def _drop_blank(triples: np.ndarray, entities: pa.Array, relations: pa.Array, account: Account) -> np.ndarray:
