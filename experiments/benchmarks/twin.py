@@ -10,11 +10,7 @@ import numpy as np
 import torch
 from transformers import MistralConfig, MistralForCausalLM
 
-from corpus.text.tokenizer import BOS, PAD
 from lm.config import ModelConfig, TrainConfig
-
-NO_TARGET = -100
-MOMENTS = "moments.safetensors"
 
 
 def build_twin(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralForCausalLM:
@@ -66,16 +62,3 @@ def build_step(
         return loss.detach()
 
     return take_step
-
-
-def packed_inputs(tokens: np.ndarray) -> dict[str, np.ndarray]:
-    """What MistralForCausalLM needs to read rows of packed documents as our model does."""
-    index = np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
-    begins = np.maximum.accumulate(np.where(tokens == BOS, index, 0), axis=1)
-    same = begins[:, :, None] == begins[:, None, :]
-    return {
-        "input_ids": tokens.astype(np.int64),
-        "position_ids": index - begins,
-        "attention_mask": (same & (index[:, :, None] >= index[:, None, :]))[:, None],
-        "labels": np.where((tokens == PAD) | (tokens == BOS), NO_TARGET, tokens).astype(np.int64),
-    }

@@ -1,6 +1,6 @@
 """How well rankings agree, of editors between models or of cells, with intervals from resampled cases."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from testbed.scores.metric import Metric, metrics_shown_in
 from testbed.scores.statistics import (
     Estimate,
     draw_case_weights,
-    estimate_from_draws,
     kendall_tau,
     rank_values,
 )
@@ -70,19 +69,6 @@ def rank_agreement(
         halves.append(np.stack(parts[1:], axis=1))
     least = min(len(editors[0].edits.results) for editors in editors_by_model.values())
     return agreement_by_factor(np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs, least)
-
-
-def estimate_over_edits(
-    statistic: Callable[[np.ndarray], float], edits: int, cells: int, seed: int
-) -> Estimate:
-    """A statistic of the cells of all edits, and the interval that it has over edits drawn again.
-
-    Args:
-        statistic: of float64[edits], how often each edit counts.
-        cells: how many are compared.
-    """
-    draws = generator(seed, "edits drawn again").multinomial(edits, np.full(edits, 1 / edits), RESAMPLES)
-    return estimate_from_draws(np.array([statistic(weights) for weights in (np.ones(edits), *draws)]), cells)
 
 
 def values_by_editor(editors: Sequence[ScoredEditor], names: Sequence[str]) -> dict[str, dict[str, Estimate]]:

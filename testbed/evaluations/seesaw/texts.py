@@ -265,12 +265,6 @@ def estimate_flaws(results: Results, texts: CodedTexts) -> dict[str, dict[str, E
     return means
 
 
-def estimate_judge_errors(results: Results, texts: CodedTexts) -> dict[str, Estimate]:
-    """By flaw, how often a judge by keywords errs where either of both sees a change."""
-    errors = {flaw: _judge_error(results, texts, flaw, changed=True) for flaw in KEYWORD_FLAWS}
-    return {flaw: error for flaw, error in errors.items() if error is not None}
-
-
 EditorTexts = tuple[ScoredEditor, CodedTexts]
 
 
