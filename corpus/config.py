@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field, fields
-from pathlib import PurePath
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
@@ -232,10 +231,10 @@ class WorldConfig:
     in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated.
     types, joint, roles: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld."""
     path: str = ""
-    """Folder (wikidata, taxonomy, coupled, people) or file (tsv; one with an ending needs no source)."""
+    """Folder (wikidata, taxonomy, coupled, people) or file (tsv, which need not be named)."""
     columns: tuple[str, ...] = ()
-    """Columns of subject, relation and object, by name or by position from 1 (tsv). By default a table has
-    just these three."""
+    """Columns of subject, relation and object, by name or by position from 1; or one, that of subjects, where
+    a row is a subject and each other column a relation (tsv). By default what repeats where tells them."""
     labels: str = ""
     """File with the labels of ids that stand in the table: id, label (tsv). What has none keeps its id."""
     subjects: int = 240
@@ -274,8 +273,8 @@ class WorldConfig:
     chain: ChainWorld = field(default_factory=ChainWorld)
 
     def __post_init__(self) -> None:
-        if self.source == "builtin" and PurePath(self.path).suffix:
-            # A file: how it is to be read, its content says.
+        if self.source == "builtin" and self.path:
+            # How it is to be read, its content says.
             object.__setattr__(self, "source", "tsv")
         if self.source not in (*SOURCES, *KINDS) and ":" not in self.source:
             known = ", ".join((*SOURCES, *KINDS))
@@ -291,8 +290,8 @@ class WorldConfig:
             raise ValueError("max_lines, min_pair_subjects and min_relations must be positive")
         if self.relation_count != "auto" and self.relation_count < 2:
             raise ValueError("relation_count must be at least 2, or auto")
-        if self.columns and len({*self.columns}) != 3:
-            raise ValueError("columns are three: subject, relation, object")
+        if self.columns and len({*self.columns}) not in (1, 3):
+            raise ValueError("columns are three: subject, relation, object; or one: subjects, a row each")
         if self.source == "coupled":
             self._check_coupled()
         if self.people.tags and not self.path:

@@ -425,11 +425,17 @@ def text_of(rows, delimiter, quote=""):
         "lines.jsonl": "".join(json.dumps(dict(zip(ROLES, row, strict=True))) + "\n" for row in ROWS),
         "lines.txt": "".join(json.dumps(dict(zip(ROLES, row, strict=True))) + "\n" for row in ROWS),
         "list.json": "\ufeff" + json.dumps([dict(zip(ROLES, row, strict=True)) for row in ROWS], indent=1),
+        "bare.json": json.dumps(ROWS),
+        "r.tsv": text_of([["", *ROLES], *([str(i), *row] for i, row in enumerate(ROWS))], "\t", '"')[3:],
+        "r wide.tsv": text_of([["", *WIDE[0][1:]], *WIDE[1:]], "\t", '"')[3:],
+        "numbers.csv": text_of([["", *WIDE[0]], *([str(i), *row] for i, row in enumerate(WIDE[1:]))], ","),
         "wide.jsonl": "".join(json.dumps(dict(zip(WIDE[0], row, strict=True))) + "\n" for row in WIDE[1:]),
         "named.csv": text_of([(o, s, r) for s, r, o in [("head", "predicate", "TAIL"), *ROWS]], ","),
         "quads.nq": "".join(f"{' '.join(map(iri, row))} <g> .\n" for row in ROWS),
         "prefixes.ttl": "@prefix x: <http://x/> .\n"
         + "".join(f"{' '.join(prefixed(cell) for cell in row)} .\n" for row in ROWS),
+        "turtle.txt": "# facts\n" + "".join(f"{iri(s)} {iri(r)} {iri(o)} ;\n {iri(r2)} {iri(o2)} .\n"
+                  for (s, r, o), (_, r2, o2) in zip(ROWS[::2], ROWS[1::2], strict=True)),
         "graphs.trig": "PREFIX x: <http://x/>\nx:g {\n"
         + "".join(f"{prefixed(s)} {prefixed(r)} {prefixed(o)} ;\n" + f"{prefixed(r2)} {prefixed(o2)} .\n"
                   for (s, r, o), (_, r2, o2) in zip(ROWS[::2], ROWS[1::2], strict=True)) + "}\n",
@@ -445,6 +451,7 @@ def test_a_table_is_read_by_its_content(name, table, tmp_path):
 def test_a_zip_archive_holds_one_table(tmp_path):
     with zipfile.ZipFile(tmp_path / "w.zip", "w") as archive:
         archive.writestr("homes.tsv", HOMES)
+        archive.writestr("__MACOSX/._homes.tsv", "a shadow")
     letters(tmp_path / "w.zip", None)
     with zipfile.ZipFile(tmp_path / "w.zip", "a") as archive:
         archive.writestr("more.tsv", HOMES)
@@ -478,9 +485,25 @@ def test_more_relations_than_entities_are_relations_all_the_same(order, tmp_path
     assert {name[0] for name in graph.entities} == {"n"}
 
 
+def test_two_keys_of_a_wide_table_are_named_and_a_column_of_subjects_can_be_chosen(tmp_path):
+    said, table = [], text_of([["mail", *WIDE[0]], *([f"{row[0]}@x.org", *row] for row in WIDE[1:])], ",")
+    graph = world_of(tmp_path / "w.csv", table, note=said.append)
+    assert (
+        "called by its 'mail' (name might be, too), with the relations name, born in, citizen of" in said[0]
+    )
+    assert graph.entities[graph.subject[0]] == "p0@x.org"
+    for column in ("name", "2"):
+        graph = world_of(tmp_path / "w.csv", note=said.append, columns=(column,))
+        assert graph.entities[graph.subject[0]] == "p0"
+        assert sorted(graph.relations) == ["born in", "citizen of", "mail"]
+    assert len(said) == 1
+
+
 def test_an_empty_cell_is_no_fact(tmp_path):
     table = HOMES + "Cy\t\tRome\nCy\tborn in\t\u3000 \n\t\t\n"
     assert letters(tmp_path / "w.tsv", table).left_out == {"facts with an empty cell": 3}
+    twice = text_of([*WIDE, *WIDE[1:9]], ",")
+    assert letters(tmp_path / "w.csv", twice).left_out == {"repeated facts": 16}
     wide = text_of([*WIDE, ["q", "", "land 0"]], ",")
     assert letters(tmp_path / "w.csv", wide).left_out == {
         "facts with an empty cell": 1,

@@ -14,6 +14,7 @@ PAIRS = ["--world.pairs", "born in:citizen of"]
     [
         (["--exact.noise", "0.3"], "--exact.noise", "--kind is published"),
         (["--kind", "exact", "--distractors", "same-relation"], "--distractors", "--kind is exact"),
+        (["--world.builtin.zipf", "3"], "--world.builtin.zipf", "--world.source is tsv"),
         ([*PAIRS, "--world.min-pair-subjects", "5"], "--world.min-pair-subjects", "--world.pairs are given"),
         ([*PAIRS, "--world.relation-count", "5"], "--world.relation-count", "--world.pairs are given"),
     ],

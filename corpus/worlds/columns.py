@@ -62,20 +62,26 @@ def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa
     Raises:
         InputError: nothing says which columns they are.
     """
-    width = len(table.columns)
     roles = [[i for i, name in enumerate(table.first) if name.lower() in names] for names in ROLES]
     if all(len(places) == 1 for places in roles):
         return [table.body[places[0]] for places in roles]
-    if _has_a_subject_a_row(table):
+    if _has_row_numbers(table):
+        table = Table(table.body[1:], table.first[1:])
+    keys = find_keys(table)
+    if keys:
+        subject, *others = (table.first[i] for i in keys)
+        relations = [name for name in table.first if name != subject]
+        rivals = f" ({', '.join(others):.200} might be, too)" if others else ""
         note(
-            f"{path}: a row is read as a subject, with the relations {', '.join(table.first[1:]):.200}; "
-            "--world.columns names three columns of a table with a fact a row"
+            f"{path}: a row is read as a subject, called by its {subject!r:.80}{rivals}, with the relations "
+            f"{', '.join(relations):.200}; --world.columns names another column of subjects, or the three of "
+            "a table with a fact a row"
         )
-        return _spread_rows(table)
-    if width != 3:
+        return spread_rows(table, keys[0])
+    if len(table.columns) != 3:
         raise InputError(
             f"{path} has the columns {', '.join(table.first):.200}; name three as --world.columns, those of "
-            "subject, relation and object"
+            "subject, relation and object, or one, that of subjects, if each row is a subject"
         )
     order = guess_order(table.columns)
     if order is None:
@@ -130,25 +136,41 @@ ORDERS = (USUAL, (0, 2, 1), (1, 0, 2))
 """Subject, relation and object, by which column has the relations."""
 
 
-def _has_a_subject_a_row(table: Table) -> bool:
-    """Whether the first column is a key, and no name of another one stands in it."""
-    subjects, *others = table.body
-    if len(others) < 2 or len(subjects) < FEW_ROWS or not all(table.first):
-        return False
-    is_key = len(pc.unique(subjects.cast(pa.string()))) > 0.99 * len(subjects)
-    named = zip(table.first[1:], others, strict=True)
-    return is_key and not any(pc.index(c.cast(pa.string()), name).as_py() >= 0 for name, c in named)
+def find_keys(table: Table) -> list[int]:
+    """The places of columns that tell rows apart, if each row is a subject and each other column a relation.
+
+    Nearly all different rows differ there, and no column has the name of another one in its cells, as one of
+    relations has. Of three columns only the first is looked at: the third may be objects.
+    """
+    rows = {*zip(*(c.slice(0, LOOKED_AT).to_pylist() for c in table.body), strict=True)}
+    if len(rows) < FEW_ROWS or len(table.columns) < 3 or not all(table.first[1:]):
+        return []
+    named = zip(table.first, table.body, strict=True)
+    if any(name and pc.index(column.cast(pa.string()), name).as_py() >= 0 for name, column in named):
+        return []
+    different = [len({*cells}) for cells in zip(*rows, strict=True)]
+    keys = [i for i, count in enumerate(different) if count > 0.9 * len(rows)]
+    return keys if len(table.columns) > 3 else [i for i in keys if keys[0] == 0]
 
 
-def _spread_rows(table: Table) -> list[pa.ChunkedArray]:
-    """A fact for each cell behind the first column."""
-    subjects, *others = table.body
+def spread_rows(table: Table, subject: int) -> list[pa.ChunkedArray]:
+    """A fact for each cell of the columns beside that of subjects."""
+    subjects = table.body[subject]
+    others = [i for i in range(len(table.columns)) if i != subject]
     relations = [
-        pa.DictionaryArray.from_arrays(pa.array([0] * len(subjects), pa.int32()), [name]).cast(CELL)
-        for name in table.first[1:]
+        pa.DictionaryArray.from_arrays(pa.array([0] * len(subjects), pa.int32()), [table.first[i]]).cast(CELL)
+        for i in others
     ]
     return [
         pa.chunked_array([chunk for _ in others for chunk in subjects.chunks], CELL),
         pa.chunked_array(relations, CELL),
-        pa.chunked_array([chunk for column in others for chunk in column.chunks], CELL),
+        pa.chunked_array([chunk for i in others for chunk in table.body[i].chunks], CELL),
     ]
+
+
+def _has_row_numbers(table: Table) -> bool:
+    """Whether the first column has no name and counts the rows."""
+    if not table.columns or table.first[0]:
+        return False
+    numbers = pc.unique(table.body[0].cast(pa.string()))
+    return len(numbers) == len(table.body[0]) and pc.all(pc.utf8_is_decimal(numbers)).as_py() is True

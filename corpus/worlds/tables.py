@@ -24,7 +24,7 @@ from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.files import require_regular
 from corpus.worlds.account import Account
-from corpus.worlds.columns import Table, find_facts
+from corpus.worlds.columns import FEW_ROWS, Table, find_facts, spread_rows
 from corpus.worlds.rawfiles import LONGEST_NAME, Watch, read_unwatched
 from corpus.worlds.rdf import FORMATS, read_rdf, short_name
 from corpus.worlds.selection import Facts
@@ -54,12 +54,13 @@ ENDINGS = {
     ".owl": "RDF/XML",
 }
 """The form of a file by its name, where that tells."""
+_NODE = r"(?:<[^>\s]+>|_:\S+)"
 STARTS = {
     "Parquet": r"PAR1",
-    "JSON": r"\s*[{\[]\s*[\"{]",
-    "Turtle": r"\s*(?:@(?:prefix|base)|PREFIX|BASE)\s",
+    "JSON": r"\s*(?:\{\s*\"|\[\s*[\"{\[])",
+    "Turtle": rf"(?:\s|#.*\n)*(?:(?:@(?:prefix|base)|PREFIX|BASE)\s|{_NODE}\s+<[^>\s]+>\s.*[;,]\s*$)",
     "RDF/XML": r"\s*(?:<\?xml[^>]*>\s*)?<rdf:RDF\s",
-    "N-Triples": r"(?:<[^>\s]+>|_:\S+)\s+<[^>\s]+>\s.*\.\s*$",
+    "N-Triples": rf"{_NODE}\s+<[^>\s]+>\s.*\.\s*$",
 }
 """The form of a file by how its content begins."""
 
@@ -70,12 +71,14 @@ class Form(NamedTuple):
     Attributes:
         delimiter: between cells.
         quoted: whether cells may stand in quotes.
-        width: cells of the first line.
+        first: the cells of the first line.
+        is_short: whether the first line lacks the first of its cells, "" here, as where R names rows.
     """
 
     delimiter: str
     quoted: bool
-    width: int
+    first: tuple[str, ...]
+    is_short: bool
 
 
 def find_form(path: Path, watch: Watch = read_unwatched) -> str | Form:
@@ -118,8 +121,10 @@ def _find_delimiter(lines: list[str], is_csv: bool) -> Form:
         delimiter = usual
     cells = [cell for line in lines for cell in line.split(delimiter)]
     quoted = delimiter != "\t" or all(re.fullmatch(r'"[^"]*"|-?[\d.]+', cell) for cell in cells)
-    first = next(csv.reader(lines, delimiter=delimiter), []) if quoted else lines[:1] and lines[0].split("\t")
-    return Form(delimiter, quoted, len(first))
+    rows = list(csv.reader(lines, delimiter=delimiter)) if quoted else [line.split("\t") for line in lines]
+    first = rows[0] if rows else []
+    is_short = len(rows) >= FEW_ROWS and {len(row) for row in rows[1:]} == {len(first) + 1}
+    return Form(delimiter, quoted, tuple([""] * is_short + first), is_short)
 
 
 def read_delimited(path: Path, form: Form, columns: tuple[str, ...], watch: Watch) -> Table:
@@ -132,13 +137,19 @@ def read_delimited(path: Path, form: Form, columns: tuple[str, ...], watch: Watc
         InputError: a malformed line, with file, number and content.
     """
     named = not all(column.isdecimal() for column in columns)
-    places = columns or range(1, form.width + 1)
+    places = columns or range(1, len(form.first) + 1)
     names = list(columns) if named else [f"f{int(place) - 1}" for place in places]
+    header = form.first if named else [f"f{i}" for i in range(len(form.first))]
     try:
         with open_table(path, watch) as stream:
             table = arrow_csv.read_csv(
                 pa.PythonFile(stream, "r"),
-                arrow_csv.ReadOptions(block_size=BLOCK_BYTES, autogenerate_column_names=not named),
+                arrow_csv.ReadOptions(
+                    block_size=BLOCK_BYTES,
+                    column_names=header if form.is_short else None,
+                    autogenerate_column_names=not named and not form.is_short,
+                    skip_rows=form.is_short,
+                ),
                 arrow_csv.ParseOptions(
                     delimiter=form.delimiter,
                     quote_char='"' if form.quoted else False,
@@ -153,7 +164,7 @@ def read_delimited(path: Path, form: Form, columns: tuple[str, ...], watch: Watc
     lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in arrays for c in column.chunks]
     if max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
         _refuse_table(path, form, columns, "a cell is too long")
-    return Table(arrays)
+    return Table(arrays, form.first if form.is_short else ())
 
 
 def read_parquet(path: Path, columns: tuple[str, ...]) -> Table:
@@ -172,7 +183,7 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> Table:
 
 
 def read_json_lines(path: Path, columns: tuple[str, ...], watch: Watch) -> Table:
-    """The fields of a file with one JSON object a line, or with a list of them; or three of these fields.
+    """The fields of a file with one JSON object a line, or a list of objects or lists; or some of them.
 
     Raises:
         InputError: a line that is none, or no such field.
@@ -180,12 +191,16 @@ def read_json_lines(path: Path, columns: tuple[str, ...], watch: Watch) -> Table
     try:
         with open_table(path, watch) as stream:
             is_list = stream.peek(LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
-            if is_list:
-                table = pa.Table.from_pylist(json.load(stream))
-            else:
-                table = arrow_json.read_json(pa.PythonFile(stream, "r"))
+            rows = json.load(stream) if is_list else []
+            is_bare = isinstance(next(iter(rows), None), list)
+            if is_bare:
+                rows = [{str(i): cell for i, cell in enumerate(row, start=1)} for row in rows]
+            table = (
+                pa.Table.from_pylist(rows) if is_list else arrow_json.read_json(pa.PythonFile(stream, "r"))
+            )
         chosen = [_find_column(path, table.column_names, column) for column in columns] or table.column_names
-        return _as_labels(table, chosen)
+        labels = _as_labels(table, chosen)
+        return Table(labels.columns) if is_bare else labels
     except InputError:
         raise
     except (ValueError, TypeError, AttributeError, RecursionError, pa.ArrowNotImplementedError) as error:
@@ -384,9 +399,11 @@ def _read_columns(
     path: Path, form: str | Form, columns: tuple[str, ...], watch: Watch, note: Callable[[str], None]
 ) -> list[pa.ChunkedArray]:
     """Subjects, relations and objects of a table."""
-    if not columns and isinstance(form, Form) and form.width < 3:
+    if not columns and isinstance(form, Form) and len(form.first) < 3:
         _refuse_table(path, form, columns, "fewer than three columns")
-    table = _read_table(path, form, columns, watch)
+    table = _read_table(path, form, columns if len(columns) == 3 else (), watch)
+    if len(columns) == 1:
+        return spread_rows(table, table.first.index(_find_column(path, table.first, columns[0])))
     return table.columns if columns else find_facts(table, path, note)
 
 

@@ -70,7 +70,7 @@ def open_table(path: Path, watch: Watch) -> "Iterator[io.BufferedReader[Any]]":
     """The bytes of a text file, unpacked if it is packed (gzip, xz, bzip2, zip), whatever it is called.
 
     Raises:
-        InputError: a damaged archive, a zip archive of several files, or UTF-16.
+        InputError: a damaged archive, one of several files, or UTF-16.
     """
     require_regular(path)
     with ExitStack() as stack:
@@ -80,6 +80,8 @@ def open_table(path: Path, watch: Watch) -> "Iterator[io.BufferedReader[Any]]":
             stream = _unpack_stream(path, file, stack)
             buffered = io.BufferedReader(_WatchedStream(file, stream, advance), BLOCK_BYTES)
             head = buffered.peek(4096)[:4096]
+            if head[257:262] == b"ustar":
+                raise InputError(f"{path} is a tar archive; unpack the table")
             if head.startswith(WIDE_MARKS) or head.count(0) > len(head) / 4:
                 raise InputError(f"{path} is UTF-16 or not text at all; save it as UTF-8")
             yield buffered
@@ -96,7 +98,8 @@ def _unpack_stream(path: Path, file: Any, stack: ExitStack) -> Any:
     if not start.startswith(b"PK\x03\x04"):
         return file
     archive = stack.enter_context(zipfile.ZipFile(file))
-    members = [name for name in archive.namelist() if not name.endswith("/")]
+    # Macintoshes pack a shadow of each file.
+    members = [name for name in archive.namelist() if not name.endswith("/") and "__MACOSX/" not in name]
     if "[Content_Types].xml" in members:
         raise InputError(f"{path} is a workbook; save its sheet as CSV")
     if len(members) != 1:

@@ -1,6 +1,7 @@
 """A world and its corpus."""
 
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -64,17 +65,21 @@ def build_corpus(options: CorpusSettings) -> None:
 
 
 def _refuse_unused(options: CorpusSettings) -> None:
-    """Refuse options of the other kind of corpus; those of some preset are not meant."""
-    names = [f.name for f in fields(options.exact)] if options.kind == "published" else ()
-    values = {f"exact.{name}": getattr(options.exact, name) for name in names}
+    """Refuse options of another kind of corpus or source; those of some preset are not meant."""
+    unused = []
+    if options.kind == "published":
+        unused += [("exact", field.name, "--kind is published") for field in fields(options.exact)]
+    else:
+        unused.append(("", "distractors", "--kind is exact"))
+    if options.world.source != "builtin":
+        where = f"--world.source is {options.world.source}"
+        unused += [("world.builtin", field.name, where) for field in fields(options.world.builtin)]
     presets = [preset for preset in CORPUS.values() if not preset.world.is_own]
-    usual = {key: [getattr(preset.exact, key[6:]) for preset in presets] for key in values}
-    if options.kind == "exact":
-        values, usual = {"distractors": options.distractors}, {"distractors": [CorpusSettings.distractors]}
-    for name, value in values.items():
-        if value not in usual[name]:
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} does nothing where --kind is {options.kind}: leave one of them out")
+    for parent, name, where in unused:
+        path = attrgetter(f"{parent}.{name}".strip("."))
+        if path(options) not in [path(preset) for preset in presets]:
+            option = f"{parent}.{name}".strip(".").replace("_", "-")
+            raise InputError(f"--{option} does nothing where {where}: leave one of them out")
 
 
 def _check_source(run: Run, options: CorpusSettings) -> None:

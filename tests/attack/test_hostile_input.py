@@ -77,7 +77,7 @@ def test_hostile_labels_reach_the_report(tmp_path, capsys):
     assert train.main([*at(tmp_path), "--train.steps", "30"]) == 0
     assert edit.main([*at(tmp_path), "--cases.count", "8"]) == 0
     assert report.main(at(tmp_path)) == 0
-    assert (tmp_path / "x" / "report" / "hase" / "edit-lora-down.png").exists()
+    assert (tmp_path / "x" / "report" / "hase" / "edit-lora-down.svg").exists()
 
 
 def pipe(path):
