@@ -1,4 +1,4 @@
-"""The pictures of docs/findings.md as data: which figures of which records are dots, with their intervals."""
+"""The pictures of the findings as data: which figures of which records are dots, with their intervals."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,11 +62,6 @@ CHARTS = {
         "Editors update little, or harm others, or reason first", "share", DEMO_WORLDS,
         by_name("lora-down", "rome", "full-early", "embeddings", "count-based", "keyed"), HARM,
         ("found", "contradicts the truth"),
-    ),
-    "paper": Chart(
-        "83 million parameters, 100,000 facts: one editor updates and harms nobody", "share",
-        (*(f"2026-11-26-table4-paper{which}" for which in ("", "-3", "-4")), "2026-11-27-full-size"),
-        by_name("lora-down", "rome", "full", "embeddings", "count-based", "keyed"), HARM, ("found", "all"),
     ),
     "support": Chart(
         "The more subjects have the new object, the more is updated", "dependent facts updated", DEMO_WORLDS,

@@ -21,6 +21,10 @@ from experiments.figures import FIGURES, Figure, write_figures
 
 PAGES = [page for page in list_pages() if BLOCK.search(page.read_text(encoding="utf-8"))]
 FINDINGS = sorted((HOME / "docs" / "findings").glob("*.md"))
+LONG = ("hase", "papers")
+"""Pages of several questions."""
+HABITS = re.compile(r"what to see|(?<!-)\b(?:bars?|asks?|says?|told|heeds?)\b", re.IGNORECASE)
+"""Words of a laboratory's diary."""
 TABLE = """<!-- table: a b
 all = found
 o after = after
@@ -76,13 +80,47 @@ def test_every_table_of_findings_is_filled_or_names_its_records(page):
             assert all((docs.RECORDS / record).is_dir() for record in records)
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in FINDINGS if page.stem not in LONG], ids=lambda page: page.stem
+)
+def test_a_finding_is_short_and_in_plain_words(page):
+    """A question, its answer, at most three tables of figures and 700 words, how sure, where it fails."""
+    text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    prose = re.sub(r"^\|.*", "", text, flags=re.MULTILINE)
+    assert re.match(r"# .*\?\n", text)
+    assert len(prose.split()) <= 700
+    assert sum(bool(re.search(r"\| *\**\d", table)) for table in tables) <= 3
+    assert {"## How sure", "## Where it fails", "## Command and record"} <= {*prose.splitlines()}
+    assert not HABITS.findall(text)
+
+
+def headings_of(page):
+    """What links may name behind a #."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in found}
+
+
+@pytest.mark.parametrize("page", list_pages(), ids=lambda page: page.stem)
+def test_every_link_resolves(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        there = page.parent / path if path else page
+        assert there.exists(), link
+        assert not anchor or anchor in headings_of(there), link
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_picture_is_what_its_records_have(name, tmp_path):
     draw_chart(CHARTS[name], figures_of_chart(CHARTS[name]), tmp_path / "x.svg")
     shown = HOME / "docs" / "findings" / f"{name}.svg"
     words = [re.findall(r">([^<]+)</text>", path.read_text("utf-8")) for path in (tmp_path / "x.svg", shown)]
     assert words[0] == words[1]
-    assert f"findings/{name}.svg" in (HOME / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert any(
+        f"{name}.svg)" in page.read_text(encoding="utf-8")
+        for page in [HOME / "docs" / "findings.md", *FINDINGS]
+    )
 
 
 def test_cells_are_filled_and_others_left(records):
