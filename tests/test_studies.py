@@ -50,6 +50,7 @@ TOYS = {
     "demo_worlds": {"worlds": 1, "editors": FEW},
     "full_size": {"preset": "paper-laptop", "fact_count": 1000},
     "lasting": {"worlds": 2, "parts": ("worlds", "sequences"), "crossed": 1, "sequences": 1, "editors": FEW},
+    "kinds": {"worlds": 1, "editors": FEW},
     "leme": {"worlds": 1, "slow_edits": 1, "editors": ("lora-down",)},
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
     "pretrain": {"preset": "laptop"},
