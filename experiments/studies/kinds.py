@@ -3,11 +3,11 @@
 Command:
     python -m experiments.kinds
 
-Ten worlds of each kind (docs/kinds.md), and of the built-in one, `home`, where a relation depends on another
-as `keyed` takes it to; half of its dependent facts are silent, as in the others. Settings are the presets'.
+Ten worlds of each kind (docs/kinds.md), and of the built-in one, `home`, where a relation depends on one
+other, as `keyed` supposes, and half of the dependent facts are silent. Settings are the presets'.
 Follows: where two subjects or more have the new object. Decisions: of the pairs of editors that surely differ
 in one kind, the share that another kind orders alike. Worlds come in turn, so that fewer (`--worlds 6`) are
-there first. Takes about an hour and a half of one core.
+there first. Takes about an hour of one core.
 """
 
 from collections.abc import Iterator
@@ -57,10 +57,12 @@ STUDY = Study(
     ],
     run="kinds-{law}-{seed}",
     preset=lambda cell: "tiny" if cell["law"] == "home" else cell["law"],
-    corpus=lambda cell: {"world.subjects": 120} | (
+    corpus=lambda cell: {"world.subjects": 100} | (
         {"kind": "exact", "exact.strata": (0.5, 0.0, 0.5)} if cell["law"] == "home" else {}
     ),
-    train=lambda _: {"train.steps": 120, "train.evaluate-every": 60, "train.checkpoint-every": 120},
+    train=lambda _: {
+        "train.steps": 120, "train.rows": 16, "train.evaluate-every": 60, "train.checkpoint-every": 120,
+    },
     edit=lambda _: {"evaluation": "kinds", "agent": "exact"},
     subsets=(SHARED["subset"], "answers change", "no answer changes"),
     views=[
