@@ -11,7 +11,7 @@ TABLES = sorted((ROOT / "testbed" / "evaluations").glob("*/paper/*.tsv"))
 
 
 def test_there_are_tables():
-    assert len(TABLES) > 20
+    assert len(TABLES) > 10
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: f"{p.parents[1].name}-{p.stem}")

@@ -20,9 +20,9 @@ from testbed import corpus, edit, report, train, verify
 from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.hase.chapter import control_table
 from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
 from testbed.evaluations.hase.pictures import panel_case
+from testbed.evaluations.hase.support import control_table
 from testbed.pages.edit_pictures import choose_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world

@@ -34,10 +34,8 @@ from testbed.evaluations.seesaw import (
     chapter,
     crossing,
     groups,
-    printed,
 )
 from testbed.evaluations.seesaw.cases import CONTROL, draw_edits, draw_others, interleave, phrasings_of
-from testbed.evaluations.seesaw.chapter import note_section
 from testbed.evaluations.seesaw.groups import LEAST_ANSWERS, EditorChanges, group_cells, t_test_mean
 from testbed.evaluations.seesaw.metrics import (
     ACCURACY,
@@ -75,12 +73,10 @@ from testbed.evaluations.seesaw.texts import (
     estimate_flaws,
     pair_code,
 )
-from testbed.pages.chapter import Section
 from testbed.protocol import ABSENT
 from testbed.scores.gather import EditorResults, pool_results
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Table
 from tests.worlds import make_people
 
 ALL = 10**6
@@ -767,43 +763,6 @@ def test_a_judge_by_keywords_is_told_which_relation_was_asked(cases, place, read
     assert means["all"][INJECTION].value == means[case.facets["property"]][INJECTION].value == 1 / 3
 
 
-# What the paper prints.
-
-
-def test_printed_tables_agree_where_they_print_the_same():
-    """MEMIT on GPT-J stands in two tables, within .01; of regions the signs of three properties differ."""
-    models = [row["model"] for row in printed.read_table(8)]
-
-    def numbers_of(number, who):
-        rows = printed.read_table(number)
-        return {row["property"]: printed.group_numbers(row) for row in rows if row["who"] == who}
-
-    for whole, of_memit, apart in ((10, 11, ()), (12, 13, (CITIZENSHIP, GENDER, BORN)), (14, 15, ())):
-        first, second = numbers_of(whole, "MEMIT"), numbers_of(of_memit, "GPT-J")
-        assert first.keys() == second.keys()
-        for name, values in first.items():
-            other = np.abs(second[name]) if name in apart else second[name]
-            sized = np.abs(values) if name in apart else values
-            assert other == pytest.approx(sized, abs=0.0101), name
-        assert {row["who"] for row in printed.read_table(of_memit)} == set(models)
-    by_property = [[int(x) for x in [*row.values()][1:]] for row in printed.read_table(8)]
-    by_group = np.array([[int(row[name]) for name in models] for row in printed.read_table(9)])
-    assert by_group.sum(axis=0).tolist() == [row[-1] for row in by_property]
-    assert all(sum(counts) == total for *counts, total in by_property)
-
-
-def test_cells_of_groups_that_the_paper_does_not_name_are_numbers_all_the_same():
-    row = next(row for row in printed.read_table(11) if row["groups not told"])
-    assert printed.group_numbers(row) == [-0.0038, 0.0037, 0.003, -0.0003, -0.0014]
-
-
-def test_tables_of_the_paper_have_a_cell_for_every_head():
-    printed_tables = printed.printed_tables()
-    assert len(printed_tables) == 10
-    for table in printed_tables:
-        assert {len(row) for row in table.rows} == {len(table.header)}, table.title
-
-
 # Tables.
 
 
@@ -862,21 +821,13 @@ def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
 
 
 def test_what_was_asked_is_counted(results):
-    asked, across = chapter.count_tables(results)
+    asked, across = chapter.count_table(results), crossing.count_table(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
     elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
     assert sum(row[1] for row in across.rows) == ((c.role == OWN) & elsewhere).sum()
     assert {row[0]: row[2] for row in across.rows}["citizenship / born in"] == 282
-
-
-def test_tables_of_real_people_say_what_stands_in_and_those_of_the_paper_do_not():
-    ours, theirs = Table("a", "a", ["a"], [], "Note."), Table("b", "b", ["b"], [])
-    for key, expected in (("kinds", True), ("paper", False)):
-        section = note_section(Section(key, key, "", tables=[ours], more_tables=[theirs]))
-        assert section.tables[0].note.startswith("Note. Real people")
-        assert ("occupations stand in" in section.more_tables[0].note) == expected
 
 
 # The experiment.

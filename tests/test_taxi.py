@@ -21,7 +21,7 @@ from testbed.engine.questions import Questions
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, UNSHARED, Taxi
 from testbed.evaluations.taxi.cases import CONTROLS
-from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table, pair_cases
+from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table
 from testbed.evaluations.taxi.edits import (
     BASELINE,
     BASELINE_COLUMNS,
@@ -42,6 +42,7 @@ from testbed.evaluations.taxi.metrics import (
     reverse_name,
     stratum_name,
 )
+from testbed.evaluations.taxi.pairs import pair_cases
 from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
 from testbed.evaluations.taxi.people import RESPONSES, find_changes, people_shares, read_answers
 from testbed.protocol import ABSENT

@@ -18,8 +18,8 @@ from corpus.text.language import Kind
 from corpus.text.sentences import make_sentences
 from corpus.world import build_world
 from testbed.evaluations.taxi import INTERPRETATIONS, REVERSE, Taxi
+from testbed.evaluations.taxi.beside import describe_undetermined
 from testbed.evaluations.taxi.cases import find_answer
-from testbed.evaluations.taxi.chapter import describe_undetermined
 from testbed.evaluations.taxi.metrics import (
     CONSISTENCY,
     CORRECTION_READER,

@@ -34,8 +34,8 @@ from lm.editors.self_bayes import BeliefConfig
 from lm.editors.self_bayes.reasoning import read_mind
 from lm.editors.self_bayes.recall import recall_beliefs
 from testbed.console import say
-from testbed.evaluations.hase.chapter import SUBSETS
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, KEPT, SKILL_RECALIBRATED, SUCCESS
+from testbed.evaluations.hase.published import SUBSETS
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world

@@ -27,8 +27,7 @@ from experiments.measures.followed import support_table
 from experiments.measures.scaled import PAPER_FACTS, name_run, scale_preset
 from experiments.record import read_searches
 from experiments.study import Changes, Findings, Study, StudyOptions, Values
-from testbed.evaluations.hase.chapter import SUBSETS, main_results
-from testbed.evaluations.hase.published import published_tables
+from testbed.evaluations.hase.published import SUBSETS, main_results, published_tables
 from testbed.run.runs import Run
 from testbed.scores.summary import frame_of
 from testbed.scores.tables import Table

@@ -36,14 +36,16 @@ SUBSETS = {CONTRADICTS: {"request": ["contradicts"]}} | {
 def make_view(editor: ScoredEditor) -> View:
     """The edits as the explorer shows them."""
     results, values, cases = editor.edits.results, editor.values[editor.name], editor.edits.results.cases
+    answer = results.choices.agent_answer[m.rows_of_role(results, CHILD), 1]
     false = sum(values[m.name_at("falsely_changed", place)].numerator for place in m.FALSE_CHANGE_PLACES)
     columns = [
         *(show_metric(editor, metric)._replace(key=key, values=say_whether(values[metric].by_case))
           for key, metric in (("states", m.SUCCESS), ("follows", m.FOLLOWS), ("stays", m.STAYS))),
         Column("p-new", "p(new)", "The edited model's probability of the new object.",
-               p_of_object(results, REQUEST, cases["object"], 1)),
+               p_of_object(results, REQUEST, cases["object"])),
         Column("p-consequence", "p(consequence)", "The edited model's probability of the agent's new answer "
-               "to what depends on the edited fact.", p_of_consequence(results)),
+               "to what depends on the edited fact.",
+               p_of_object(results, CHILD, np.where(cases["child"], answer, ABSENT))),
         Column("false", "falsely changed", "How many answers changed though the agent's did not, about what "
                "depends on the edited fact, about an independent fact, and about other subjects.",
                np.asarray(false), COUNTS),
@@ -60,18 +62,8 @@ def make_view(editor: ScoredEditor) -> View:
     return View(columns, PRESETS, ROLE_NAMES, SUBSETS)
 
 
-def p_of_object(results: Results, role: str, objects: np.ndarray, time: int) -> np.ndarray:
-    """float64[E]: what the model gives to one object, int[E], in the choice of a role; NaN without one."""
+def p_of_object(results: Results, role: str, objects: np.ndarray) -> np.ndarray:
+    """float64[E]: what the edited model gives to an object, int[E], in the choice of a role; NaN without."""
     rows, c = m.rows_of_role(results, role), results.choices
-    there = (rows != ABSENT) & (objects != ABSENT)
-    p = np.full(len(rows), np.nan)
-    row = rows[there]
-    p[there] = c.lm[row, time].sum(1, where=c.options[row] == objects[there, None])
-    return p
-
-
-def p_of_consequence(results: Results) -> np.ndarray:
-    """float64[E]: what the edited model gives to the agent's new answer to what depends on the request."""
-    rows = m.rows_of_role(results, CHILD)
-    there = (rows != ABSENT) & results.cases["child"]
-    return p_of_object(results, CHILD, np.where(there, results.choices.agent_answer[rows, 1], ABSENT), 1)
+    p = c.lm[rows, 1].sum(1, where=c.options[rows] == objects[:, None])
+    return np.where((rows != ABSENT) & (objects != ABSENT), p, np.nan)

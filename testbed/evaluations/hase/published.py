@@ -1,6 +1,7 @@
-"""The published columns: accuracy and coherence as Hase et al. 2024 define them (Tables 4, 5, 7, 8; A.5).
+"""The paper's tables: in our definitions, and accuracy and coherence as Hase et al. 2024 define them.
 
-Never to be mixed with `testbed.evaluations.hase.metrics`, from which they differ on purpose:
+The published columns (Tables 4, 5, 7, 8; A.5) are never to be mixed with `testbed.evaluations.hase.metrics`,
+from which they differ on purpose:
 
 - Before an edit everything is scored on the agent's answer before; after it, s1r1 on the requested object
   and the other questions on the agent's answer after. So the two rows of a table ask about different objects.
@@ -23,21 +24,24 @@ Cannot be computed from stored cases: columns under a weight of 1000 (another re
 against the generator's probabilities or data frequencies of objects that are not candidates.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase import CHILD, REQUEST, Hase
+from testbed.evaluations.hase import CHILD, INDEPENDENT, REQUEST, Hase
+from testbed.evaluations.hase import metrics as m
 from testbed.evaluations.hase.metrics import claims_by_case, rows_of_role
 from testbed.evaluations.paper_tables import read_paper_figures
+from testbed.pages.chapter import SectionPlan
+from testbed.run.strata import STRATA
 from testbed.scores.frame import ALL, EDITOR, EDITS, Frame
 from testbed.scores.metric import Metric, mean_of, sum_by_case
 from testbed.scores.parts import measure_parts
 from testbed.scores.readers import BEFORE_EDIT
 from testbed.scores.summary import ScoredEditor, frame_of_measures
-from testbed.scores.tables import Table
+from testbed.scores.tables import Cell, Table
 from testbed.scores.views import Column, View, make_table
 
 COHERENT = 0.1
@@ -61,7 +65,7 @@ IN_PUBLISHED_TERMS = View(
 )  # fmt: skip
 BY_COHERENCE = View(
     "hase-8", "All requests, and those that were coherent",
-    [COUNT, *(Column(m, f"{m} {when}", where) for m in TABLE_8
+    [COUNT, *(Column(name, f"{name} {when}", where) for name in TABLE_8
               for when, where in (("before", {"reader": BEFORE_EDIT}), ("after", {})))],
     BLOCKS, where={"subset": (ALL, WAS_COHERENT)},
     note="As Hase's Table 8, in its definitions. Coherent: before the edit p(request), p(it is true) and "
@@ -184,3 +188,47 @@ def beside_printed(frame: Frame) -> Table | None:
     )
     header = ["table", "requests", "editor", "when", "source", "edits", *PRINTED]
     return Table("printed", "Beside the paper's own figures", header, rows, note, words=5) if rows else None
+
+
+FOUR_LAWS = tuple(map(m.law_name, ("TF", "not", "and", "or")))
+SUBSETS = (ALL, m.CHANGES, m.FIXES, m.WAS_NEAR)
+_PLACES = (REQUEST, CHILD, INDEPENDENT, m.NEIGHBOURS)
+MAIN = (*(m.name_at(kind, place) for kind in ("right", "tv") for place in _PLACES), *FOUR_LAWS)
+_BLOCKS = View(
+    "hase-5", "By subset of requests", [COUNT, *MAIN],
+    {"subset": "subset", "reader": "editor"}, (BEFORE_EDIT, EDITOR),
+    {"subset": SUBSETS},
+    "As Hase's Table 5, in our definitions; after the edit, and before it for comparison.",
+)  # fmt: skip
+_KINDS = {m.REPEATS: m.REPEATS, m.CONTRADICTS: m.CONTRADICTS}
+_KINDS |= {f"stated {name}": f"consequence {name}" for name in STRATA}
+PAPER = (
+    _BLOCKS,
+    View("hase-7", "By editing method", [Column("steps", "gradient steps"), *MAIN], who=(BEFORE_EDIT, EDITOR),
+         note="After the edit."),
+    _BLOCKS._replace(
+        key="kinds", title="By what the edit is", rows={"subset": "kind of edit", "reader": "editor"},
+        where={"subset": _KINDS},
+        note="Consequence S0: the dependent fact was never stated; S1: one to three times; S2: more often."),
+)  # fmt: skip
+
+
+def main_results(frame: Frame) -> Table:
+    """Every editor before and after, and the change: accuracy, then both kinds of coherence (Table 4)."""
+    note = "As Hase's Table 4, in our definitions: each time against the agent of that time."
+    after = make_table(View("hase-4", "Before and after editing", MAIN, note=note), frame)
+    at_first = [Column(name, where={"reader": BEFORE_EDIT}) for name in MAIN]
+    before, rows = make_table(View("", "", at_first), frame), list[list[Cell]]()
+    pairs: Iterable[tuple[Any, Any]] = zip(before.rows, after.rows, strict=True)
+    for (name, *old), (_, *new) in pairs:
+        change = [b.value - a.value for a, b in zip(old, new, strict=True)]
+        rows += [[name, "before", *old], [name, "after", *new], [name, "change", *change]]
+    return after._replace(header=["editor", "when", *after.header[1:]], rows=rows, words=2)
+
+
+SECTION = SectionPlan(
+    "paper", "Beside Hase et al. 2024",
+    "The paper's tables in its order, in our definitions. Those at the end use the paper's own "
+    "definitions, and the last one has the printed figures beside ours.",
+    more_tables=[lambda of: main_results(of.frame), *PAPER, lambda of: published_tables(of.editors)],
+)  # fmt: skip

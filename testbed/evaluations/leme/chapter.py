@@ -7,7 +7,6 @@ from typing import Any
 from testbed.evaluations.leme import correlation as c
 from testbed.evaluations.leme import metrics as m
 from testbed.evaluations.leme import shown
-from testbed.evaluations.leme.passages import ERROR_CLASSES
 from testbed.evaluations.paper_tables import put_above_figures, read_paper_figures
 from testbed.pages.chapter import ChapterPlan, Chart, Material, SectionPlan
 from testbed.pages.costs import cost_section
@@ -113,18 +112,6 @@ def likelihood_table(material: Material) -> Table:
     return Table("leme-likelihood", "Likelihood of the texts", header, rows, note)
 
 
-def write_about_errors(material: Material) -> str:
-    """Write the worst passages, and all of them, into files; where they are, in words."""
-    texts = material.once(shown.texts_of)
-    worst = [shown.write_worst_passages(one, m.NINE, material.folder).name for one in texts]
-    every = [shown.write_passages(one, material.world, material.folder).name for one in texts]
-    return (
-        "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
-        f"with their errors marked, are in {', '.join(worst)}; all passages about this world, a line "
-        f"of JSON each, in {', '.join(every)}."
-    )
-
-
 PLAN = ChapterPlan(
     "What does an edited model write? (LEME, Rosati et al. 2024)",
     "Each edit changes a fact that decides a fact of another entity. The model writes passages about "
@@ -214,14 +201,7 @@ PLAN = ChapterPlan(
             tables=[edit_kinds_table, View("leme-6", "By kind of edit (Figures 6 and 7)", (*m.NINE, *m.FOUR),
                                            {**WHO, "subset": "kind"}, where={"subset": m.KINDS})],
         ),
-        SectionPlan(
-            "errors", "What goes wrong?", write_about_errors,
-            [Chart("panels", "errors.svg", "Share of pairs of passages with an error of each class",
-                   {"": [*map(m.error_share, ERROR_CLASSES)]}, [*ERROR_CLASSES],
-                   "share of pairs of passages", what="share of pairs with an error")],
-            more_tables=[view_metrics("leme-errors", "Errors by class", [*map(m.error_share, ERROR_CLASSES)]),
-                         lambda of: map(shown.table_of_errors, of.once(shown.texts_of))],
-        ),
+        shown.ERRORS,
         SectionPlan(
             "style", "Do they stay on topic, and are they natural?",
             "Are sentences whole, on topic and varied, and how likely does the model find them?",
@@ -229,12 +209,7 @@ PLAN = ChapterPlan(
                                  (m.NATURALNESS, m.TOPICALITY, m.ON_COUPLE, m.FIRST_DRIFT, m.DISTINCT,
                                   m.ENTROPY, m.SENTENCES)), likelihood_table],
         ),
-        SectionPlan(
-            "passages", "Passages",
-            "For each editor one edit that succeeded, with a middling number of contradictions.",
-            more_tables=[lambda of: (shown.side_by_side_table(text, of.world)
-                                     for text in of.once(shown.texts_of))],
-        ),
+        shown.PASSAGES,
         partial(cost_section, metric=m.EDIT_SUBJECT),
         partial(lasting_section, metrics=(m.EDIT_SUBJECT, m.CROSS)),
     ),

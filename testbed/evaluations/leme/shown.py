@@ -1,7 +1,7 @@
 """How passages are shown: as lines of JSON, the worst edits as text, one edit side by side, and errors."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from corpus.files import staged_file
 from testbed.evaluations.leme import RELATED, SUBJECT
+from testbed.evaluations.leme.metrics import NINE, error_share
 from testbed.evaluations.leme.passages import (
     ACROSS,
     ERROR_CLASSES,
@@ -20,11 +21,13 @@ from testbed.evaluations.leme.passages import (
 )
 from testbed.evaluations.leme.questions import edit_said_share
 from testbed.evaluations.leme.readers import model_passages
-from testbed.pages.chapter import Material
+from testbed.pages.chapter import Chart, Material, SectionPlan
 from testbed.run.world import World
+from testbed.scores.frame import EDITOR, REFERENCE
 from testbed.scores.readers import NO_EDIT
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
+from testbed.scores.views import View
 
 
 class EditorPassages(NamedTuple):
@@ -47,10 +50,10 @@ def texts_of(material: Material) -> list[EditorPassages]:
     return [passages_of_editor(editor) for editor in material.editors]
 
 
-def write_worst_passages(texts: EditorPassages, metrics: Sequence[str], folder: Path) -> Path:
-    """The passages of the edits with the lowest mean of some metrics, as a text file."""
+def write_worst_passages(texts: EditorPassages, folder: Path) -> Path:
+    """The passages of the edits with the lowest mean of the nine questions, as a text file."""
     editor = texts.editor
-    shares = np.stack([editor.values[editor.name][name].by_case for name in metrics])
+    shares = np.stack([editor.values[editor.name][name].by_case for name in NINE])
     is_known = np.isfinite(shares)
     mean = np.where(is_known, shares, 0).sum(0) / np.maximum(is_known.sum(0), 1)
     worst = np.argsort(mean, kind="stable")[:WORST].tolist()
@@ -164,3 +167,32 @@ def table_of_errors(texts: EditorPassages) -> Table:
     rows: list[list[Cell]] = [[name, *first[name]] for name in ERROR_CLASSES if name in first]
     return Table(f"{editor.edits.slug}-errors", f"{editor.name}: one error of each class",
                  ["class", "passage", "sentence"], rows, words=3)  # fmt: skip
+
+
+def write_about_errors(material: Material) -> str:
+    """Write the worst passages, and all of them, into files; where they are, in words."""
+    texts = material.once(texts_of)
+    worst = [write_worst_passages(one, material.folder).name for one in texts]
+    every = [write_passages(one, material.world, material.folder).name for one in texts]
+    return (
+        "Errors are counted where the paper reads a sample of them. The twenty worst edits of each editor, "
+        f"with their errors marked, are in {', '.join(worst)}; all passages about this world, a line "
+        f"of JSON each, in {', '.join(every)}."
+    )
+
+
+SHARES = [*map(error_share, ERROR_CLASSES)]
+ERRORS = SectionPlan(
+    "errors", "What goes wrong?", write_about_errors,
+    [Chart("panels", "errors.svg", "Share of pairs of passages with an error of each class",
+           {"": SHARES}, [*ERROR_CLASSES], "share of pairs of passages",
+           what="share of pairs with an error")],
+    more_tables=[View("leme-errors", "Errors by class", SHARES, {"reader": "who"},
+                      (EDITOR, REFERENCE), ranked=True),
+                 lambda of: map(table_of_errors, of.once(texts_of))],
+)  # fmt: skip
+PASSAGES = SectionPlan(
+    "passages", "Passages",
+    "For each editor one edit that succeeded, with a middling number of contradictions.",
+    more_tables=[lambda of: (side_by_side_table(text, of.world) for text in of.once(texts_of))],
+)  # fmt: skip

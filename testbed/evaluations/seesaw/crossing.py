@@ -6,7 +6,10 @@ import numpy as np
 
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, GROUPINGS, LANGUAGE, WORK
 from testbed.engine.results import Results
+from testbed.evaluations.paper_tables import read_paper_figures
+from testbed.evaluations.seesaw import Seesaw
 from testbed.evaluations.seesaw.metrics import estimate_means, is_crossing, is_stated, is_truth_most_probable
+from testbed.pages.chapter import SectionPlan
 from testbed.scores.readers import BAYESIAN, BEFORE_EDIT
 from testbed.scores.statistics import Estimate
 from testbed.scores.summary import ScoredEditor
@@ -113,6 +116,44 @@ def loss_table(editors: Sequence[ScoredEditor]) -> Table:
     return Table("losses", "How much of the loss is rational", header, rows, note, words=2)
 
 
+def printed_accuracy_table(editors: Sequence[ScoredEditor]) -> Table:
+    """Our accuracy and its change by the paper's pairs, above the printed ones of its Tables 5 and 4."""
+    names = [*(" / ".join(pair) for pair in PAPER_PAIRS), "mean"]
+    rows: list[list[Cell]] = []
+    for editor in editors:
+        before, after = (
+            accuracy_by_pair(editor.edits.results, editor.readers[name].probability, stated=True)
+            for name in (BEFORE_EDIT, editor.name)
+        )
+        figures: dict[str, dict[PropertyPair, float]] = {
+            "before": {pair: of.value for pair, of in before.items()},
+            "after": {pair: of.value for pair, of in after.items()},
+            "change": {pair: of.value - before[pair].value for pair, of in after.items()},
+        }
+        for what, values in figures.items():
+            row = [values.get(pair) for pair in PAPER_PAIRS]
+            known = [value for value in row if value is not None]
+            rows.append([editor.name, what, *row, sum(known) / len(known) if known else None])
+    for number, prefix in ((5, ""), (4, "MEMIT, ")):
+        for (who,), of_paper in read_paper_figures(Seesaw.package, f"table_{number}").items():
+            rows.append([f"{prefix}{who}", f"printed, Table {number}", *map(of_paper.get, names)])
+    note = "Facts that the corpus states. The earlier version prints the same means with three digits."
+    title = "Cross-property accuracy beside the paper's"
+    return Table("paper-5", title, ["who", "figure", *names], rows, note, words=2)
+
+
+def count_table(results: Results) -> Table:
+    """After which edits other properties were asked, beside the paper's Table 7."""
+    printed = read_paper_figures(Seesaw.package, "table_7")
+    masks, rows = _pair_masks(results), list[list[Cell]]()
+    for pair in property_pairs():
+        name, count = " / ".join(pair), int(masks[pair].sum()) if pair in masks else 0
+        figures = printed.get((name,), {})
+        rows.append([name, count, *(int(figures[k]) if figures else None for k in ("cases", "prompts"))])
+    header = ["edited / asked", "questions", "printed cases", "printed prompts"]
+    return Table("counts-own", "Other properties asked (Table 7)", header, rows)
+
+
 def _accuracy_changes(editor: ScoredEditor, reader: str, stated: bool) -> list[Estimate | None]:
     """Change of accuracy of the pairs of TO_WORK, and about gender after edits of anything else."""
     results = editor.edits.results
@@ -140,3 +181,12 @@ def _pair_masks(results: Results, stated: bool | None = None) -> dict[PropertyPa
 def _mean_of_paper_pairs(by_pair: Mapping[PropertyPair, Estimate]) -> float | None:
     known = [by_pair[pair].value for pair in PAPER_PAIRS if pair in by_pair]
     return float(np.mean(known)) if known else None
+
+
+SECTION = SectionPlan(
+    "crossing", "What else about the person?",
+    "Questions are about the person's other facts, over all candidates. A fact that the agent loses "
+    "too was rational to lose; a fact that the agent keeps is the editor's loss.",
+    tables=[lambda of: accuracy_table(of.editors, stated=True)],
+    more_tables=[lambda of: accuracy_table(of.editors, stated=False), lambda of: loss_table(of.editors)],
+)  # fmt: skip

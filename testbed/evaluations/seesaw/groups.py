@@ -7,18 +7,26 @@ than LEAST_ANSWERS answers has its number and no star.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE
+from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE, REGION
 from testbed.engine.results import Results
-from testbed.evaluations.seesaw import OTHERS
-from testbed.evaluations.seesaw.metrics import ConfidenceChange, confidence_change, estimate_means
-from testbed.pages.chapter import Material
+from testbed.evaluations.paper_tables import read_paper_table
+from testbed.evaluations.seesaw import NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, Seesaw
+from testbed.evaluations.seesaw.metrics import (
+    CHANGE,
+    EXCESS,
+    ConfidenceChange,
+    confidence_change,
+    estimate_means,
+)
+from testbed.pages.chapter import Chart, Material, Picture, SectionPlan, TableSource
+from testbed.pages.sections import picture_lines
 from testbed.scores.statistics import Estimate, adjust_holm
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, Table
@@ -216,7 +224,7 @@ def lowered_by_property_table(editors: Sequence[EditorChanges]) -> Table:
                 stars[key[0]] += cell.is_lowered
         rows.append([editor.name, kind, *stars.values(), sum(stars.values())])
     header = ["editor", "others", *EDITED, "total"]
-    note = "Cells with the paper's star. Printed totals of new holders: see the table of the paper's counts."
+    note = "Cells with the paper's star."
     return Table("seesaw-8", "Cells with lowered confidence (Table 8)", header, rows, note, words=2)
 
 
@@ -263,16 +271,81 @@ def kinds_table(editors: Sequence[EditorChanges]) -> Table:
     return Table("kinds", "The three kinds of others", header, rows, note, words=2)
 
 
-def changes_by_group(
-    editor: EditorChanges, grouping: str, kind: str, groups: Sequence[str]
-) -> dict[str, list[Estimate]]:
-    """D_d and X_d of each of some groups, edits of all properties together (Figure 2)."""
-    names, of_kind = group_names(editor.results, grouping), editor.results.choices.role == kind
-    masks = {group: of_kind & (names == group) for group in groups}
-    return {
-        called: [*estimate_means(editor.results, {g: (x, mask) for g, mask in masks.items()}).values()]
-        for called, x in (("D_d", editor.changes.change), ("X_d", editor.changes.excess))
-    }
+def spread_table(editors: Sequence[EditorChanges]) -> Table:
+    """Least and most D_d of all groups, ours above those of the paper's Tables 10 to 15."""
+    rows: list[list[Cell]] = []
+    for editor, kind, grouping in product(editors, OTHERS, GROUPINGS):
+        spread: dict[str, list[float]] = {}
+        for (name, _), cell in editor.cells(editor.changes.change, grouping, kind).items():
+            if cell.has_enough_answers:
+                spread.setdefault(name, []).append(cell.mean.value)
+        texts = {name: f"{min(values):+.2f} to {max(values):+.2f}" for name, values in spread.items()}
+        rows.append([editor.name, f"this run, {kind}", grouping, *map(texts.get, EDITED)])
+    for printed in read_paper_table(Seesaw.package, "ranges"):
+        figures = (printed[name] or None for name in EDITED)
+        rows.append([printed["who"], f"printed, Table {printed['table']}", printed["grouping"], *figures])
+    note = (
+        f"Of the groups of a grouping the one whose D_d is least, and most; of this run those with at least "
+        f"{LEAST_ANSWERS} answers. The paper asks {NEW_HOLDERS} only. After edits of gender they grow surer "
+        "by up to +.98: what a model does that now says the new gender of everybody."
+    )
+    title = "D_d by property beside the paper's (Tables 10 to 15)"
+    return Table("paper-14", title, ["who", "figure", "grouping", *EDITED], rows, note, words=3)
+
+
+def draw_groups(material: Material) -> list[Picture]:
+    """D_d and X_d of each group, of new holders and of old ones, edits of all properties together."""
+    every, pictures = material.once(changes_of), []
+    for grouping, kind in product((RACE, REGION), (NEW_HOLDERS, OLD_HOLDERS)):
+        names = groups_by_size(every[0].results, grouping)
+        chart = Chart(
+            "lines", f"{grouping}-{kind.partition(' ')[0]}.svg",
+            f"D_d and X_d of {kind} by {grouping} (Figure 2)", {},
+            [f"{group_size(every[0].results, grouping, name)}" for name in names],
+            f"people of the same {grouping}", "change of D", f"change of {kind}",
+        )  # fmt: skip
+        lines: dict[str, dict[str, list[Estimate]]] = {}
+        for e in every:
+            of, of_kind = group_names(e.results, grouping), e.results.choices.role == kind
+            for called, x in (("D_d", e.changes.change), ("X_d", e.changes.excess)):
+                means = estimate_means(e.results, {name: (x, of_kind & (of == name)) for name in names})
+                lines.setdefault(e.name, {})[called] = [*means.values()]
+        pictures.append(picture_lines(material, chart, lines, names))
+    return pictures
+
+
+def from_changes(make: Callable[..., Any], *which: str) -> TableSource:
+    """Tables of how every choice of the editors moved."""
+    return lambda of: make(of.once(changes_of), *which)
+
+
+FIRST, *OTHER_CELLS = product((RACE, REGION, GENDER), OTHERS)
+"""Groupings and kinds of others: the table that is open, and those that are folded."""
+KINDS = SectionPlan(
+    "kinds", "Who is asked decides what is seen",
+    "The paper asks only about people with the new object, since an edit of the old one might apply "
+    "to others who have it. That measure cannot see the harm. If the model now gives everybody the "
+    "new object, it looks surer about those who have it anyway, and D_d is 0 or more, \u201cas it "
+    "ideally should be\u201d. People with the old object lose what people with the new one gain. "
+    "The paper's gender rows (up to +.98 for MEND) can be read in the same way. So the paper's "
+    "number stands here as it is, and beside it the two other kinds. Of gender nobody has neither.",
+    [Chart(
+        "lines", "kinds.svg", f"D_d of {NEW_HOLDERS}, {OLD_HOLDERS} and {NEITHER} for every editor",
+        {"D_d": [*CHANGE.values()], "mean size of X_d": [*EXCESS.values()]}, ["new", "old", "neither"],
+        "others who have", "change of D", "D_d",
+    )],
+    [from_changes(kinds_table)],
+)  # fmt: skip
+GROUPS = SectionPlan(
+    "groups", "Which groups?",
+    "Which groups does the model become less sure of, after edits of other people? A star is the "
+    "paper's: a t-test that takes all answers for independent. Confidence in a group that is small "
+    "or seldom mentioned may fall for that reason alone: see the next section.",
+    [draw_groups],
+    [from_changes(lowered_table), from_changes(group_table, *FIRST)],
+    [from_changes(continent_table), from_changes(lowered_by_property_table),
+     *(from_changes(group_table, *which) for which in OTHER_CELLS)],
+)  # fmt: skip
 
 
 def _cell_text(by_key: dict[CellKey, GroupCell], key: CellKey) -> str | None:

@@ -17,7 +17,9 @@ from scipy.stats import t as student
 
 from corpus.worlds.people import RACE
 from testbed.evaluations.seesaw import OTHERS
-from testbed.evaluations.seesaw.groups import SIGNIFICANCE_LEVEL, EditorChanges, group_names
+from testbed.evaluations.seesaw.attribution import attribution_table
+from testbed.evaluations.seesaw.groups import SIGNIFICANCE_LEVEL, EditorChanges, from_changes, group_names
+from testbed.pages.chapter import SectionPlan
 from testbed.scores.statistics import detectable_difference
 from testbed.scores.tables import Cell, Table
 
@@ -261,3 +263,12 @@ def _group_cells(fitted: Fit) -> list[Cell]:
         return [None, None, None]
     name, difference = fitted.groups.largest
     return [f"{difference:+.4f} ({name})", fitted.groups.p, fitted.groups.detectable]
+
+
+SECTION = SectionPlan(
+    "frequency", "Group, or frequency?",
+    "Copies of a sentence are no evidence, so the agent believes the same of people who are often "
+    "and of people who are seldom mentioned. What explains the excess at equal evidence: the group, "
+    "or the number of mentions?",
+    tables=[from_changes(regression_tables), from_changes(attribution_table)],
+)  # fmt: skip

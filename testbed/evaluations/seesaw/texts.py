@@ -19,7 +19,7 @@ said of nor whether they are true. Misinformation and dehumanisation have no wor
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,8 @@ from testbed.evaluations.seesaw import ALONE, EDIT, OWN
 from testbed.evaluations.seesaw.groups import SIGNIFICANCE_LEVEL, t_test_mean
 from testbed.evaluations.seesaw.metrics import estimate_all_cases, is_typical_option
 from testbed.evaluations.seesaw.population import Population
-from testbed.pages.chapter import Material
+from testbed.pages.chapter import Chart, Material, Picture, SectionPlan, TableSource
+from testbed.pages.sections import picture_lines
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.metric import sum_by_case
@@ -295,13 +296,23 @@ def flaw_table(editors: Sequence[EditorTexts]) -> Table:
     return Table("flaws", "Flaws of texts, without a judge (Table 6)", header, rows, note, words=2)
 
 
-def flaw_shares(editor: ScoredEditor, texts: CodedTexts) -> dict[str, list[Estimate]]:
-    """Of each flaw the share of texts that have it, before and after the edit."""
-    results = editor.edits.results
-    return {
-        when: [_estimate_mean(results, texts.case, texts.has_flaw[flaw][:, t]) for flaw in FLAWS]
-        for t, when in enumerate(("before", "after"))
+def draw_flaws(material: Material) -> list[Picture]:
+    """Shares of texts with each flaw, before and after the edit."""
+    lines = {
+        editor.name: {
+            when: [
+                _estimate_mean(editor.edits.results, texts.case, texts.has_flaw[flaw][:, t]) for flaw in FLAWS
+            ]
+            for t, when in enumerate(("before", "after"))
+        }
+        for editor, texts in material.once(texts_of)
     }
+    chart = Chart(
+        "lines", "flaws.svg", f"Share of texts with each flaw ({', '.join(FLAWS)}), before and after the "
+        "edit", {}, [flaw[:3] for flaw in FLAWS], "flaw", "share of texts that have it",
+        "share of texts with a flaw",
+    )  # fmt: skip
+    return [picture_lines(material, chart, lines)] if lines else []
 
 
 def injection_table(editors: Sequence[EditorTexts]) -> Table:
@@ -431,3 +442,18 @@ def _estimate_mean(results: Results, case: np.ndarray, values: np.ndarray) -> Es
     """The mean of values float64[n] of things that belong to cases int64[n]."""
     metric = sum_by_case(values, case, len(results))
     return estimate_all_cases(results, {"": metric})[""]
+
+
+def from_texts(make: Callable[[Sequence[EditorTexts]], Table]) -> TableSource:
+    """A table of the texts of the editors that wrote some; None where none did."""
+    return lambda of: make(of.once(texts_of)) if of.once(texts_of) else None
+
+
+SECTION = SectionPlan(
+    "texts", "What is written about the person?",
+    "Texts are drawn with the same keys before and after the edit, read as sentences of the world's "
+    "language, and coded by definitions in terms of the world, without a judge.",
+    [draw_flaws],
+    [from_texts(flaw_table), from_texts(judge_table)],
+    [from_texts(legibility_table), from_texts(injection_table)],
+)  # fmt: skip

@@ -109,6 +109,17 @@ def people_shares(responses: Sequence[PersonAnswer], changed: Sequence[bool]) ->
     return tuple(map(_share_right, (responses, staying, changing, *by_kind)))
 
 
+def people_rows(world: World) -> list[list[Cell]]:
+    """People's shares as rows of Table 2, by the changes of the taxonomy and by their file's own columns."""
+    if not (responses := read_answers(world.path) if world.path else []):
+        return []
+    changes = {
+        "recomputed": find_changes(responses, world),
+        "recomputed by their columns": [a.columns_differ for a in responses],
+    }
+    return [["people", how, None, *people_shares(responses, of)] for how, of in changes.items()]
+
+
 def _question_key(answer: PersonAnswer, taxonomy: Taxonomy) -> QuestionKey:
     subject, new, value = map(taxonomy.find_entity, (answer.subject, answer.new, answer.value))
     return subject, new, answer.property, value
