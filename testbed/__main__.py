@@ -6,12 +6,11 @@ An installed package has this as `credence`; there `credence train tiny` is `pyt
 import ast
 import importlib
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.console import print_table
-from testbed.launch import BAD_INPUT, launch_command, run_command
+from testbed.launch import BAD_INPUT, Command, launch_command
 from testbed.run.runs import Run, describe_run
 
 COMMANDS = (
@@ -74,10 +73,7 @@ def run_script() -> None:
     launch_command(command)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """The command line."""
-    return run_command("", __doc__ or "", OverviewSettings, overview, args)
-
+main = Command("", __doc__, OverviewSettings, overview)
 
 if __name__ == "__main__":
     sys.exit(main())

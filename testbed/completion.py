@@ -5,45 +5,19 @@
 In zsh the same line works behind `autoload -U bashcompinit && bashcompinit`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, get_args, get_type_hints
 
+from testbed.__main__ import COMMANDS, SCRIPT_COMMANDS
 from testbed.command_line import option_names
 from testbed.commands.example import find_examples
 from testbed.engine.catalogue import editor_entries
-from testbed.launch import JSON, launch_command, run_command
-from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, EXPORT, SCORE, TRAIN, TUNE
-from testbed.settings import (
-    AskSettings,
-    BatterySettings,
-    DemoSettings,
-    EditorsSettings,
-    ExamineSettings,
-    ExampleSettings,
-    RemoveSettings,
-    ReportSettings,
-    VerifySettings,
-)
+from testbed.launch import JSON, Command, launch_command
+from testbed.presets import DEFAULT_PRESET
+from testbed.settings import DemoSettings
 
-OPTIONS: dict[str, Any] = {
-    "demo": DemoSettings(),
-    "corpus": CORPUS,
-    "train": TRAIN,
-    "editors": EditorsSettings(),
-    "edit": EDIT,
-    "tune": TUNE,
-    "report": ReportSettings(),
-    "ask": AskSettings(),
-    "export": EXPORT,
-    "score": SCORE,
-    "examine": ExamineSettings(),
-    "verify": VerifySettings(),
-    "remove": RemoveSettings(),
-    "battery": BatterySettings(),
-    "example": ExampleSettings(),
-}
-"""Command -> its settings, or presets of them."""
 SCRIPT = """\
 _credence() {{
   local words
@@ -66,13 +40,19 @@ class CompletionSettings:
 
 def print_completion(_: CompletionSettings) -> None:
     """Print the script."""
-    cases = "\n".join(f'      {name}) words="{" ".join(words_of(name))}" ;;' for name in OPTIONS)
-    print(SCRIPT.format(commands=" ".join([*OPTIONS, "completion"]), cases=cases))
+    cases = "\n".join(f'      {name}) words="{" ".join(words_of(name))}" ;;' for name in COMMANDS)
+    print(SCRIPT.format(commands=" ".join(SCRIPT_COMMANDS), cases=cases))
+
+
+def options_of(command: str) -> Any:
+    """The settings of a command, or presets of them."""
+    options = import_module(f"testbed.{command}").main.options
+    return options if isinstance(options, Mapping) else options()
 
 
 def words_of(command: str) -> Iterator[str]:
     """What may stand behind a command: its presets, editors or examples, and its options."""
-    options = OPTIONS[command]
+    options = options_of(command)
     if isinstance(options, Mapping):
         yield from options
         options = options[DEFAULT_PRESET]
@@ -85,10 +65,7 @@ def words_of(command: str) -> Iterator[str]:
     yield from (*option_names(options), JSON, "--help")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """The command line."""
-    return run_command("completion", __doc__ or "", CompletionSettings, print_completion, args)
-
+main = Command("completion", __doc__, CompletionSettings, print_completion)
 
 if __name__ == "__main__":
     launch_command(main)

@@ -4,16 +4,10 @@ EDITOR is a name, my_module:MyEditor, or a folder of answers (docs/examine.md). 
 are made where they are missing. A killed command goes on where it was when it is typed again.
 """
 
-from collections.abc import Sequence
-
-from testbed.launch import launch_command, run_command
+from testbed.launch import Command, launch_command
 from testbed.settings import ExamineSettings
 
-
-def main(args: Sequence[str] | None = None) -> int:
-    """The command line."""
-    return run_command("examine", __doc__ or "", ExamineSettings, "testbed.commands.examine:examine", args)
-
+main = Command("examine", __doc__, ExamineSettings, "testbed.commands.examine:examine")
 
 if __name__ == "__main__":
     launch_command(main)

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from corpus.errors import InputError
 from corpus.memory import is_lack_of_memory
@@ -48,6 +48,24 @@ INTERRUPTED = 130
 TUNABLES = (
     "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296"
 )
+
+
+class Command(NamedTuple):
+    """A command; called, it parses a command line and does the work, and returns the exit code.
+
+    Attributes:
+        name: behind "testbed."; empty for the package itself.
+        about: what --help says of it.
+        options, work: as `run_command` takes them.
+    """
+
+    name: str
+    about: str | None
+    options: Any
+    work: Callable[[Any], None] | str
+
+    def __call__(self, args: Sequence[str] | None = None) -> int:
+        return run_command(self.name, self.about or "", self.options, self.work, args)
 
 
 def launch_command(main: Callable[[], int]) -> None:

@@ -60,13 +60,13 @@ def test_every_command_is_understood(module, args, monkeypatch, tmp_path):
     for path in find_examples().values():
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
-    asked, program = [], main_of(module)
+    asked, program, run_command = [], main_of(module), launch.run_command
 
     def understood(name, about, options, body, args):
-        return launch.run_command(name, about, options, asked.append, args)
+        return run_command(name, about, options, asked.append, args)
 
     is_experiment = module.startswith("experiments.")
-    monkeypatch.setattr(command if is_experiment else program, "run_command", understood)
+    monkeypatch.setattr(command if is_experiment else launch, "run_command", understood)
     monkeypatch.setattr(sys, "argv", [module, *args])
     assert (command.run_module(program) if is_experiment else program.main()) == 0
     assert len(asked) == 1
