@@ -13,7 +13,7 @@ import tyro
 
 from testbed.__main__ import COMMANDS
 from testbed.command_line import option_names, parse_options
-from testbed.completion import main
+from testbed.completion import main, options_of
 from testbed.presets import CORPUS, DEFAULT_PRESET
 
 
