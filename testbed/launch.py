@@ -9,13 +9,13 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from corpus.errors import InputError
 from corpus.memory import is_lack_of_memory
@@ -50,7 +50,8 @@ TUNABLES = (
 )
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True)
+class Command:
     """A command; called, it parses a command line and does the work, and returns the exit code.
 
     Attributes:
