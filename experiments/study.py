@@ -14,7 +14,6 @@ whose runs have one name share its corpus and its model, also with cells of othe
 """
 
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -22,14 +21,14 @@ from itertools import chain
 from pathlib import Path
 from shlex import quote
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import jax
 import tyro
 
 from corpus.errors import InputError
 from experiments.figures import Figure, figures_of_frame
-from experiments.record import write_record
+from experiments.record import read_searches, write_record
+from experiments.stages import Clock, Stage, finish_stages
 from testbed.commands.corpus import build_corpus
 from testbed.commands.edit import edit
 from testbed.commands.train import train
@@ -55,8 +54,6 @@ Changes = dict[str, Any]
 """Options of a command by their dotted names."""
 Edits = Annotated[int, tyro.conf.arg(aliases=["--cases"])]
 """How many; records before 2026-11-28 call the option --cases."""
-Stage = tuple[str, Callable[[], object]]
-"""What is done, and doing it, which is quick where it was done before."""
 PLACES = ("runs", "minutes", "path", "facts")
 """Options that say where or how long, and change no figure."""
 RESUMES = """
@@ -105,6 +102,28 @@ class WorldOptions(StudyOptions):
 
 
 @dataclass(frozen=True)
+class SlowOptions(WorldOptions):
+    """The same, where some editors take seconds for each edit."""
+
+    slow_edits: int = 10
+    """Edits by those who are slow."""
+
+
+class Tuning(NamedTuple):
+    """Where the settings of some editors are chosen: in a world of its own, of which nothing is reported.
+
+    Attributes:
+        cell: whose world, model and evaluation.
+        cases: how many, that no other edits are of.
+        editors: by their names in tables; whatever else differs in a variant stays.
+    """
+
+    cell: Values
+    cases: int
+    editors: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Study:
     """What is measured.
 
@@ -117,13 +136,15 @@ class Study:
         corpus, train, edit: how the settings of each command differ from the preset's.
         variants: editors by their names in tables, where these are none of the testbed: whose method, and how
             its edits differ from others.
+        slow: editors that make `slow_edits`, an option of the study.
+        tuning: where settings are chosen, if they are.
         pool: what differs between cells whose edits are pooled.
         views: tables of what was found, by what tells cells apart that are not pooled.
         world_views: the same of each cell by itself, also by what is pooled otherwise.
         subsets: parts of the edits of which the record has figures, beside all.
         tables: what else is shown.
         figures: numbers of the study's own, by table, for its record.
-        before: stages that come first, such as a search of settings on a world of its own.
+        before: stages that come first.
         title: of the record; empty for the study's name.
     """
 
@@ -136,6 +157,8 @@ class Study:
     edit: Callable[[Values], Changes] = lambda _: {}
     editors: Callable[[Values], Sequence[str]] = lambda values: values["editors"]
     variants: Mapping[str, tuple[str, Changes]] = field(default_factory=dict)
+    slow: Sequence[str] = ()
+    tuning: Callable[[Any], Tuning | None] = lambda _: None
     pool: Sequence[str] = ("seed",)
     views: Sequence[View] = ()
     world_views: Sequence[View] = ()
@@ -144,48 +167,6 @@ class Study:
     figures: Callable[["Findings"], Mapping[str, Any]] = lambda _: {}
     before: Callable[["Findings"], Iterable[Stage]] = lambda _: ()
     title: Callable[[Any], str] = lambda _: ""
-
-
-class Clock:
-    """How long a command may still work.
-
-    Args:
-        minutes: from now on; without them, as long as it takes.
-    """
-
-    def __init__(self, minutes: float | None) -> None:
-        self._end = None if minutes is None else time.perf_counter() + 60 * minutes
-
-    def minutes_left(self) -> float | None:
-        """Minutes that are left, for a training to stop in; at least .1, and None where nothing limits it."""
-        return None if self._end is None else max((self._end - time.perf_counter()) / 60, 0.1)
-
-    @property
-    def is_over(self) -> bool:
-        """The minutes have passed."""
-        return self._end is not None and time.perf_counter() > self._end
-
-
-def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
-    """Do one stage after another, until the time is over.
-
-    A process may hold so many compiled programs that it gets no memory map for another, so that none outlives
-    its stage; they are kept on disk.
-
-    Args:
-        stages: in their order; may be made as they are needed.
-
-    Returns:
-        Whether all were done. If not, the next one is named.
-    """
-    for title, work in stages:
-        if clock.is_over:
-            say(f"next: {title}; run the same command to go on")
-            return False
-        say(title)
-        work()
-        jax.clear_caches()
-    return True
 
 
 def config_matcher(run: Run, settings: EditSettings) -> Callable[[dict], bool]:
@@ -221,6 +202,7 @@ class Findings:
         self.clock = Clock(options.minutes)
         self._asked = {one.name: getattr(options, one.name) for one in fields(options)}
         self._cells = list(study.cells(options))
+        self._tuning = study.tuning(options)
         self._gathered: dict[str, list[EditorResults]] = {}
         self._scored: dict[str, list[ScoredEditor]] = {}
 
@@ -268,18 +250,36 @@ class Findings:
     def edits_of(self, cell: Values, name: str) -> EditSettings:
         """The edits of a cell by an editor, given its name in tables."""
         editor, changes = self.study.variants.get(name, (name, {}))
-        cell = {**cell, "editor": name}
-        shared = self._place_of(cell) | {"editors": (editor,), "cases.count": cell["edits"]}
-        settings = change_settings(EDIT[presets_of(self.study, cell)[2]], shared | self.study.edit(cell))
+        settings = chosen_for = self._settings_of(cell, name)
+        if self._tuning and editor in self._tuning.editors:
+            chosen_for = self._settings_of(self._tuned_cell, name)
+            settings = replace(settings, tuned=self.run_of(self._tuned_cell).name)
         if settings.tuned and not whose_options(editor).search:
             settings = replace(settings, tuned="")
-        if settings.tuned and changes:
-            configs = with_tuned_settings(self.run_of(cell), (editor,), settings)
+        if settings.tuned and (changes or chosen_for.evaluations != settings.evaluations):
+            # A choice is for the evaluation that it was made on: what was chosen is set.
+            as_chosen = replace(settings, evaluations=chosen_for.evaluations)
+            configs = with_tuned_settings(self.run_of(cell), (editor,), as_chosen)
             settings = replace(settings, configs=configs, tuned="")
         return change_settings(settings, changes)
 
+    @property
+    def _tuned_cell(self) -> Values:
+        assert self._tuning is not None
+        return self._asked | self._tuning.cell
+
+    def _settings_of(self, cell: Values, name: str) -> EditSettings:
+        """As they are before anything is chosen or varied."""
+        cell = {**cell, "editor": name}
+        count = cell["slow_edits" if name in self.study.slow else "edits"]
+        editor, _ = self.study.variants.get(name, (name, {}))
+        shared = self._place_of(cell) | {"editors": (editor,), "cases.count": count}
+        return change_settings(EDIT[presets_of(self.study, cell)[2]], shared | self.study.edit(cell))
+
     def stages(self) -> Iterator[Stage]:
         """Everything in its order; trainings stop when the time is over."""
+        if self._tuning:
+            yield from self._tuning_stages(self._tuning)
         yield from self.study.before(self)
         made = {self.run_of(cell).name for cell in self.cells if cell.get("is_made")}
         for cell in self.cells:
@@ -297,12 +297,10 @@ class Findings:
         yield f"corpus of {corpus.run}", partial(build_corpus, corpus)
         yield f"model of {corpus.run}", lambda: train(replace(training, minutes=self.clock.minutes_left()))
 
-    def tuning_stages(self, cell: Values, cases: int, names: Iterable[str]) -> Iterator[Stage]:
-        """A world of its own with its model, and on some of its cases a search of each editor's settings."""
-        cell = self._asked | cell
-        yield from self.model_stages(cell)
-        for name in names:
-            settings = replace(self.edits_of(cell, name), tuned="", cases=CaseConfig(cases))
+    def _tuning_stages(self, tuning: Tuning) -> Iterator[Stage]:
+        yield from self.model_stages(self._tuned_cell)
+        for name in tuning.editors:
+            settings = replace(self._settings_of(self._tuned_cell, name), cases=CaseConfig(tuning.cases))
             yield f"tune {name}", partial(tune, TuneSettings(**vars(settings)))
 
     def _edit(self, cell: Values, name: str) -> None:
@@ -366,6 +364,9 @@ class Findings:
     def write_record(self) -> None:
         """Tables are printed, and with all figures they are the record."""
         runs = self.runs()
+        figures = dict(self.study.figures(self))
+        if self._tuning:
+            figures["tuned"] = read_searches(self.run_of(self._tuned_cell))
         record_tables(
             self.options,
             runs[0],
@@ -374,7 +375,7 @@ class Findings:
             command_of_options(self.name, self.options, self.study.options),
             figures_of_frame(self.frame, self.study.subsets) if self.has_edits else (),
             models={run.name: {"accuracy": read_metrics(run)[-1]["accuracy"]} for run in runs},
-            **self.study.figures(self),
+            **figures,
         )
 
 

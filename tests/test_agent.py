@@ -11,7 +11,7 @@ from bayes.interface import Distribution
 from bayes.paper import Evidence, evidence_from, fit_paper
 from bayes.request import EditRequest
 from corpus.errors import InputError
-from experiments.benchmarks.naive import DenseAgent, evidence
+from tests.naive import DenseAgent, evidence
 from tests.worlds import make_world
 
 SUBJECTS, RELATIONS, SIZE = 4, 4, 6

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.benchmarks import growth, harness
+from experiments.benchmarks import agents_speed, growth, harness
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_nested
 from experiments.measures.scaled import PAPER_FACTS, scale_world
@@ -46,6 +46,21 @@ def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypat
     assert "run the same command to go on" in capsys.readouterr().out
     assert run_module(growth, tiny) == 0
     assert {path: path.read_bytes() for path in measured} == measured
+
+
+def test_work_that_a_killed_benchmark_left_is_not_found_done(tmp_path):
+    settings = agents_speed.Settings(folder=tmp_path, stages=("fit",))
+    left = settings.scratch / "corpus"
+    left.mkdir(parents=True)
+
+    def measure(settings):
+        assert settings.scratch.is_dir()
+        assert not left.exists()
+        raise ValueError("measured")
+
+    with pytest.raises(ValueError, match="measured"):
+        harness.run_benchmark(settings, {"fit": measure})
+    assert not settings.scratch.exists()
 
 
 def test_a_scaled_world_keeps_its_proportions():

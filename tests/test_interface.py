@@ -16,7 +16,7 @@ from corpus.compiled import compile_kernel
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import FULLY
-from experiments.benchmarks.naive import DenseAgent, evidence
+from tests.naive import DenseAgent, evidence
 from tests.test_exact import world_of
 from tests.worlds import make_world
 

@@ -23,8 +23,8 @@ from corpus.text.phrasings import phrasings_of, rephrase_sentences
 from corpus.text.sentences import Sentences, sample_sentences
 from corpus.text.store import document_lengths, spell_sentences, write_documents
 from corpus.text.tokenizer import BOS, EOS, SEP, Word, entity_tokenizer, train_bpe
-from experiments.benchmarks.naive import published_sentences, shuffle_by_keys
 from tests import naive
+from tests.naive import published_sentences, shuffle_by_keys
 from tests.worlds import make_world, random_graph
 
 seeds = st.integers(0, 9999)

@@ -26,7 +26,6 @@ from experiments.measures.revision_worlds import (
     training_of_world,
     write_table,
 )
-from experiments.measures.subject_answers import FALSE
 from experiments.studies import revision, structures
 from experiments.study import Findings, change_settings
 from testbed.evaluations.hase import Hase
@@ -194,7 +193,7 @@ def test_a_structure_has_further_worlds():
 
 def test_a_bar_is_cleared_by_numbers_alone():
     def estimate(follows: float, false: float, skill: float) -> dict[str, Estimate]:
-        values = {FOLLOWS: follows, FALSE: false, SKILL: skill}
+        values = {FOLLOWS: follows, structures.FALSE: false, SKILL: skill}
         return {name: Estimate(value, value, value, 9) for name, value in values.items()}
 
     rival = estimate(0.9, 0.3, 0.0)

@@ -15,7 +15,7 @@ from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
 from experiments.measures.request_aims import SETTINGS
-from experiments.studies import requests
+from experiments.studies import reach, requests
 from experiments.study import Findings, change_settings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
@@ -28,9 +28,7 @@ ROOM = Path(experiments.__file__).parent / "studies"
 FILES = sorted(path for path in ROOM.glob("*.py") if "STUDY = " in path.read_text(encoding="utf-8"))
 STUDIES = {path.stem: import_module(f"experiments.studies.{path.stem}") for path in FILES}
 BY_HAND = {
-    "counting_frontier": {"editors": ("keyed", "counting, fewest 1, majority 0.5, unread")},
     "demo_worlds": {},
-    "lasting": {"parts": ("worlds", "sequences"), "crossed": 1, "sequences": 1, "length": 12},
     "many_edits": {"editors": ("keyed", "rome"), "worlds": 1},
     "stability": {"worlds": 1, "editors": ("lora-down", "rome", "full")},
     "strength": {"editors": ("lora-down", "grace"), "strengths": (0.5, 0.9)},
@@ -41,15 +39,12 @@ BY_HAND = {
     },
     "support_law": {},
     "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": ("lora-down", "rome", "full")},
-    "twelve_layers": {},
 }
 """Studies of Hase's evaluation, and with which options they are tried."""
 FEW = ("none", "lora-down")
 TOYS = {
-    "counting_frontier": {"worlds": 2, "editors": ("keyed", "counting, fewest 1, majority 0.5, unread")},
     "demo_worlds": {"worlds": 1, "editors": FEW},
     "full_size": {"preset": "paper-laptop", "fact_count": 1000},
-    "lasting": {"worlds": 2, "parts": ("worlds", "sequences"), "crossed": 1, "sequences": 1, "editors": FEW},
     "kinds": {"worlds": 1, "editors": FEW},
     "leme": {"worlds": 1, "slow_edits": 1, "editors": ("lora-down",)},
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
@@ -65,12 +60,11 @@ TOYS = {
     "table4": {"scale": "paper-cpu", "fact_count": 1000, "editors": FEW},
     "taxi": {"worlds": 1, "slow_edits": 1, "held_out": 3, "editors": FEW},
     "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": (*FEW, "full")},
-    "twelve_layers": {"editors": FEW},
 }
 """Every study, and with which options it is run whole, by few editors in one world."""
 SMALLER = {
-    "lasting": {"IN_SEQUENCE": ("lora-down",)},
     "full_size": {"EDITORS": {"stratified": ("keyed", "lora-down"), "published": ("lora-down",)}},
+    "reach": {"PEOPLE": reach.PEOPLE | {"people": 24}},
     "requests": {
         "EDITORS_OF": dict(
             requests.EDITORS_OF, claims=("keyed-forms", "full"), doubt=("full, in doubt alone",)

@@ -1,27 +1,22 @@
 """The mathematics of studies whose tables are their own, against loops and by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from experiments.measures.equal_strength import request_probability
-from experiments.measures.frontier import COLUMNS, FOLLOWS_AT, measure_point
+from experiments.measures.sequences import are_latest, fit_half_life
 from experiments.studies import stability, transfer
 from experiments.study import Findings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import REQUEST
-from testbed.evaluations.hase.metrics import FOLLOWS
 from testbed.run.runs import Run
 from testbed.scores.gather import gather_results
 from testbed.scores.statistics import draw_case_weights
-from testbed.scores.summary import measure_readers
 from tests.edited import cases_of, rows_of, write_edits
 from tests.runs import copied
-
-FILES = Path(__file__).parents[2] / "shared" / "data" / "seesaw_cf"
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +35,6 @@ def test_what_was_reached_is_the_requests_own_probability(edits):
         assert (results.choices.subject[q], results.choices.relation[q]) == (s, r)
         p = dict(zip(results.choices.options[q].tolist(), results.choices.lm[q, 1].tolist(), strict=True))
         assert reached[k] == pytest.approx(p[o])
-
-
-def test_supports_divide_the_consequences(edits):
-    measured = measure_point(edits)
-    assert {*measured} == {*COLUMNS}
-    metric = measure_readers(edits.evaluation, edits.results, edits.name)[edits.name][FOLLOWS]
-    among = ~edits.results.cases["reinforces"]
-    parts = np.array([measured[name][1] for name in FOLLOWS_AT.values()])
-    np.testing.assert_array_equal(parts.sum(axis=0), among)
-    assert metric.denominator[among].sum() > 0
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -95,3 +80,34 @@ def test_sizes_are_what_they_are_called(size, millions):
     counts = {name: len(both) for name, both in transfer.pair_sizes(cells).items()}
     assert counts == {"seeds of 0.4M": 3, "0.4M against 5M": 9, "0.4M against 83M": 3,
                       "seeds of 5M": 3, "5M against 83M": 3}  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=12))
+def test_the_latest_edit_of_a_fact_is_the_last_in_its_sequence(edits):
+    """Against a loop; two sequences, three subjects, two relations."""
+    sequence, subject, relation = np.array(edits).T
+    position = np.arange(len(edits))
+    cases = {"cluster": sequence, "subject": subject, "relation": relation, "position": position}
+    expected = [edit not in edits[i + 1 :] for i, edit in enumerate(edits)]
+    assert are_latest(cases).tolist() == expected
+    mixed = np.random.default_rng(0).permutation(len(edits))
+    shuffled = are_latest({name: values[mixed] for name, values in cases.items()})
+    assert shuffled.tolist() == [expected[i] for i in mixed]
+
+
+@hypothesis_settings(deadline=None, max_examples=10)
+@given(st.floats(3, 3000), st.integers(0, 99))
+def test_a_half_life_is_found_again(truth, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(1, int(4 * truth) + 2, 500)
+    found = fit_half_life(age, rng.random(500) < np.exp2(-age / truth))
+    assert found.low <= found.edits <= found.high
+    assert found.low / 1.3 < truth < found.high * 1.3
+
+
+def test_a_half_life_of_what_is_never_lost_has_a_least():
+    found = fit_half_life(np.arange(1, 101), np.ones(100, bool))
+    assert np.isinf(found.edits)
+    assert np.isinf(found.high)
+    assert found.low > 100
+    assert fit_half_life(np.zeros(3), np.ones(3, bool)).requests == 0

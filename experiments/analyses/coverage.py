@@ -23,9 +23,9 @@ those that have a p. Draws in which damage is 0 in every case count as any other
 Takes six minutes of one core, as long again for damage alone, and writes experiments/records/<date>-coverage.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -41,12 +41,13 @@ from experiments.measures.coverage_scenes import (
     SimulatedValues,
     draw_values,
 )
-from testbed.console import print_table, say, show_progress
+from testbed.console import say, show_progress
 from testbed.scores.jackknife import Clusters, cluster_sums, metric_pairs, number_clusters, ratio
 from testbed.scores.statistics import LEAST, compare_metrics, estimate_metrics
-from testbed.scores.tables import Table
+from testbed.scores.tables import Cell, Table, markdown_section
 
 RESAMPLES = 399
+HEAD = ["cases", "dependence", "metric", "covers %"]
 
 
 @dataclass(frozen=True)
@@ -191,89 +192,76 @@ def format_percent(share: float) -> str:
 
 
 def run_study(settings: Settings) -> None:
-    """The tables, printed and kept."""
+    """The tables, printed and kept; of damage alone ten times as many draws and no rivals."""
     if settings.damage:
-        simulate_damage(replace(settings, patterns=10 * settings.patterns, rivals=False))
-    else:
-        simulate_all(settings)
-
-
-def simulate_damage(settings: Settings) -> None:
-    """Coverage of damage alone, by row, printed and kept."""
-    situations = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in DAMAGES]
-    rows, found = [], {}
-    with show_progress("coverage of damage", len(situations)) as advance:
-        for scene, kind, dependence in situations:
-            ours = coverage_by_method(settings, scene, kind, dependence)["jackknife"]
-            rows.append([scene, describe_dependence(dependence), kind, *map(format_percent, ours[:3])])
-            found[" | ".join(rows[-1][:3])] = ours
-            advance(1)
-    head = ["cases", "dependence", "metric", "covers %", "too high", "too low"]
-    print_table("Intervals of damage", head, rows)
+        settings = replace(settings, patterns=10 * settings.patterns, rivals=False)
+    found = simulate_intervals(settings)
+    tables = [interval_table(settings, found)]
+    figures: dict[str, Any] = {"coverage": {" | ".join(row): by for row, by in found.items()}}
+    if not settings.damage:
+        tables.append(difference_table(settings))
+        figures["paired"] = tables[-1].rows
+    for table in tables:
+        say(markdown_section(table))
     folder = record_stage(
-        "coverage",
-        "damage",
-        {"damage": found},
-        [Table("damage", "Intervals of damage", head, rows, words=3)],
-        **vars(settings),
+        "coverage", "damage" if settings.damage else "all", figures, tables, **vars(settings)
     )
-    say_damage(found)
+    ours = {row: by["jackknife"] for row, by in found.items()}
+    say_coverage("all", [*ours.values()])
+    say_coverage("damage", [one for (*_, kind), one in ours.items() if kind in DAMAGES])
     say(f"record: {folder}")
 
 
-def say_damage(found: Mapping[str, Figures]) -> None:
-    """How well damage is covered, on average and in the worst row."""
-    covers = np.array([f.coverage for f in found.values() if not np.isnan(f.coverage)])
-    mean, least = (f"{100 * x:.2f}" for x in (covers.mean(), covers.min()))
-    enough = f"at least 93% in {(covers >= 0.93).sum()} of {len(covers)} rows"
-    say(f"damage: {mean}% on average, least {least}%, {enough}")
-
-
-def simulate_all(settings: Settings) -> None:
-    """Both tables of all metrics, printed and kept."""
-    rows, difference_rows, record = [], [], {}
-    situations = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in KINDS]
+def simulate_intervals(settings: Settings) -> dict[tuple[str, str, str], dict[str, Figures]]:
+    """By cases, dependence and metric, how often each method covers."""
+    kinds = DAMAGES if settings.damage else KINDS
+    situations = [(s, k, d) for s, scene in SCENES.items() for d in scene.dependence for k in kinds]
+    found = {}
     with show_progress("coverage", len(situations)) as advance:
         for scene, kind, dependence in situations:
             by_method = coverage_by_method(settings, scene, kind, dependence)
-            ours = by_method["jackknife"]
-            rows.append(
-                [
-                    scene,
-                    describe_dependence(dependence),
-                    kind,
-                    format_percent(ours.coverage),
-                    format_percent(ours.too_high),
-                ]
-                + [format_percent(ours.too_low), f"{ours.width:.2f}"]
-                + [format_percent(by_method[name].coverage) for name in method_names(settings)[1:]]
-            )
-            record[" | ".join(rows[-1][:3])] = by_method
+            found[scene, describe_dependence(dependence), kind] = by_method
             advance(1)
-    for scene, dependence in COMPARED.items():
-        for kind in ("mean", "ratio", "share of .5"):
-            shares = difference_coverage(settings, scene, kind, dependence)
-            difference_rows.append(
-                [scene, describe_dependence(dependence), kind, *map(format_percent, shares)]
-            )
-    header = ["cases", "dependence", "metric", "covers %", "too high", "too low", "width"]
-    header += method_names(settings)[1:]
-    heads = {"Intervals": header, "Paired differences": [*header[:4], "p <= .05, %"]}
-    for (title, head), lines in zip(heads.items(), (rows, difference_rows), strict=True):
-        print_table(title, head, lines)
-    tables = [
-        Table(title.replace(" ", "-"), title, head, lines, words=3)
-        for (title, head), lines in zip(heads.items(), (rows, difference_rows), strict=True)
+    return found
+
+
+def interval_table(settings: Settings, found: Mapping[tuple[str, str, str], Mapping[str, Figures]]) -> Table:
+    """Our own intervals, and how often those of others cover."""
+    rivals = method_names(settings)[1:]
+    rows: list[list[Cell]] = [
+        [
+            *row,
+            *map(format_percent, by["jackknife"][:3]),
+            f"{by['jackknife'].width:.2f}",
+            *(format_percent(by[name].coverage) for name in rivals),
+        ]
+        for row, by in found.items()
     ]
-    figures = {"coverage": record, "paired": difference_rows}
-    folder = record_stage("coverage", "all", figures, tables, **vars(settings))
-    covers = np.array([f["jackknife"].coverage for f in record.values()])
-    covers = covers[np.isfinite(covers)]
-    inside = np.mean((covers >= 0.93) & (covers <= 0.97))
-    ends = f"{format_percent(covers.min())} to {format_percent(covers.max())}"
-    say(f"{inside:.0%} of {len(covers)} rows cover 93 to 97%, all of them {ends}%")
-    say_damage({name: by["jackknife"] for name, by in record.items() if "damage" in name})
-    say(f"record: {folder}")
+    head = [*HEAD, "too high", "too low", "width", *rivals]
+    return Table("intervals", "Intervals", head, rows, words=3)
+
+
+def difference_table(settings: Settings) -> Table:
+    """Intervals and p-values of differences that are 0."""
+    rows: list[list[Cell]] = [
+        [
+            scene,
+            describe_dependence(of),
+            kind,
+            *map(format_percent, difference_coverage(settings, scene, kind, of)),
+        ]
+        for scene, of in COMPARED.items()
+        for kind in ("mean", "ratio", "share of .5")
+    ]
+    return Table("differences", "Paired differences", [*HEAD, "p <= .05, %"], rows, words=3)
+
+
+def say_coverage(what: str, found: Sequence[Figures]) -> None:
+    """How well some rows are covered, on average and in the worst."""
+    covers = np.array([one.coverage for one in found if not np.isnan(one.coverage)])
+    inside = ((covers >= 0.93) & (covers <= 0.97)).mean()
+    least, mean, most = (f"{100 * x:.2f}" for x in (covers.min(), covers.mean(), covers.max()))
+    say(f"{what}: {mean}% on average, {least} to {most}%; {inside:.0%} of {len(covers)} rows cover 93 to 97%")
 
 
 if __name__ == "__main__":

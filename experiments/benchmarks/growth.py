@@ -37,7 +37,7 @@ from corpus.files import CHECKSUMS, read_json, seal_folder, write_json
 from experiments.benchmarks.harness import measure_process, record_stage, time_once
 from experiments.command import launch_module
 from experiments.measures.scaled import scale_world
-from experiments.study import Clock, finish_stages
+from experiments.stages import Clock, finish_stages
 from testbed.commands.corpus import build_corpus
 from testbed.commands.edit import edit
 from testbed.commands.report import report

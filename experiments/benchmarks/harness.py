@@ -133,15 +133,6 @@ def show_ranges(title: str, unit: str, figures: Mapping[str, Range], digits: int
     print_table(title, ("", unit), [(name, format_range(one, digits)) for name, one in figures.items()])
 
 
-def show_processes(title: str, what: str, processes: Mapping[str, Mapping[str, Range]]) -> None:
-    """A table of the seconds and gibibytes of processes, by what they did."""
-    rows = [
-        (name, format_range(one["seconds"], 1), format_range(one["peak_gib"], 2))
-        for name, one in processes.items()
-    ]
-    print_table(title, (what, "seconds", "GiB"), rows)
-
-
 def record_stage(
     title: str,
     stage: str,

@@ -19,6 +19,7 @@ from experiments.measures.samplers import average_over_support, count_support
 from experiments.study import Findings, Study, WorldOptions, change_settings
 from testbed.commands.edit import draw_with_agent
 from testbed.evaluations.hase import INDEPENDENT
+from testbed.evaluations.hase.chapter import by_support
 from testbed.evaluations.hase.metrics import (
     CONTRADICTS,
     DAMAGE,
@@ -37,7 +38,7 @@ from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import load_world
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.tables import Cell, Table
-from testbed.scores.views import Column, View
+from testbed.scores.views import View
 
 EDITORS = (
     "none", "lora-down", "lora-all", "embeddings", "full", "full-early", "full-late", "ft-constrained",
@@ -54,7 +55,6 @@ TITLES = {
 }
 WHO = ("editor", "reference")
 NOTE = "± is half of a 95% interval over worlds, subjects and requested objects at once."
-BY_SUPPORT = [Column(FOLLOWS, name, {"subset": f"support {name}"}) for name in SUPPORT_BINS]
 
 
 def draw_published_support(findings: Findings) -> np.ndarray:
@@ -96,7 +96,7 @@ STUDY = Study(
              where={"subset": CONTRADICTS}, note=NOTE, ranked=True),
         *(View(f"requests-{subset}".replace(" ", "-"), title, metrics_shown_in(METRICS, "compared"), who=WHO,
                where={"subset": subset}, note=NOTE, ranked=True) for subset, title in TITLES.items()),
-        View("support-followed", f"{FOLLOWS}, by support", BY_SUPPORT, who=WHO, ranked=True),
+        View("support-followed", f"{FOLLOWS}, by support", by_support(FOLLOWS), who=WHO, ranked=True),
     ],
     world_views=[
         View("worlds", "By world: requests that contradict the truth",

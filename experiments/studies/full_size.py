@@ -28,7 +28,8 @@ from experiments.measures.scaled import (
     presets_of_scaled,
     training_of_scaled,
 )
-from experiments.study import Findings, Stage, Study, StudyOptions, Values
+from experiments.stages import Stage
+from experiments.study import Findings, Study, StudyOptions, Values
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import BeliefConfig
 from lm.editors.self_bayes.reasoning import read_mind

@@ -7,11 +7,11 @@ Worlds of coupled pairs, of three seeds and three strengths of the coupling, eac
 and edits; injections and updates apart.
 """
 
-from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from experiments.command import launch_module
-from experiments.study import Findings, Study, Values, WorldOptions
+from experiments.study import Findings, SlowOptions, Study
 from testbed.evaluations.leme.correlation import correlate_measures
 from testbed.evaluations.leme.metrics import CORRECTION, INJECTION, METRICS, UPDATE
 from testbed.scores.metric import metrics_shown_in
@@ -19,20 +19,6 @@ from testbed.scores.views import View
 
 STRENGTHS = (1.0, 0.5, 0.0)
 """Probability that a coupled entity has the same object."""
-SLOW = "self-bayes"
-
-
-@dataclass(frozen=True)
-class Options(WorldOptions):
-    """How much is measured."""
-
-    slow_edits: int = 10
-    """Edits by self-bayes, which takes seconds for each."""
-
-    @property
-    def cells(self) -> list[Values]:
-        """Worlds of each strength."""
-        return [{"strength": s, "seed": seed} for s in STRENGTHS for seed in range(self.worlds)]
 
 
 def correlations(findings: Findings) -> dict[str, Any]:
@@ -48,17 +34,18 @@ def correlations(findings: Findings) -> dict[str, Any]:
 
 
 STUDY = Study(
-    options=Options(
+    options=SlowOptions(
         worlds=3, edits=40,
         editors=("none", "full", "ft-constrained", "mend", "rome", "memit", "lora-down", "in-context",
-                 "in-context, closed", SLOW),
+                 "in-context, closed", "self-bayes"),
     ),
+    cells=lambda options: [{"strength": s, "seed": i} for s, i in product(STRENGTHS, range(options.worlds))],
     run="leme-{strength:.1f}-{seed}",
     preset="leme",
     corpus=lambda cell: {"world.coupled.strength": cell["strength"]},
-    edit=lambda cell: {"cases.count": cell["slow_edits" if cell["editor"] == SLOW else "edits"]},
     # Contexts in the document before that of the passage, beside those in the same.
     variants={"in-context, closed": ("in-context", {"in-context.closed": True})},
+    slow=("self-bayes",),
     subsets=(INJECTION, UPDATE, CORRECTION),
     views=[
         View(f"leme-{strength}", f"Couplings of strength {strength}", metrics_shown_in(METRICS, "compared"),

@@ -29,7 +29,8 @@ from experiments.measures.request_aims import (
     settings_table,
 )
 from experiments.measures.untold import Untold, measure_untold, untold_table
-from experiments.study import Changes, Findings, Stage, Study, Values, WorldOptions
+from experiments.stages import Stage
+from experiments.study import Changes, Findings, Study, Values, WorldOptions
 from testbed.evaluations.requests import CLAIMS, FORMS, GRADED
 from testbed.evaluations.requests.chapter import (
     CHANNELS,

@@ -15,21 +15,17 @@ from itertools import product
 from experiments.command import launch_module
 from experiments.measures.people import CELLS, corpus_of_people, training_of_people
 from experiments.measures.people_tables import fit_changes, people_tables
-from experiments.study import Study, Values, WorldOptions
-
-SLOW = "self-bayes"
+from experiments.study import SlowOptions, Study, Values
 
 
 @dataclass(frozen=True)
-class Options(WorldOptions):
+class Options(SlowOptions):
     """How much is measured."""
 
     people: int = 144
     """People of each world, a multiple of 24."""
     steps: int = 300
     """Steps of training."""
-    slow_edits: int = 8
-    """Edits by self-bayes, which takes seconds for each."""
 
     @property
     def cells(self) -> list[Values]:
@@ -39,16 +35,15 @@ class Options(WorldOptions):
 
 STUDY = Study(
     options=Options(
-        worlds=3, edits=40,
-        editors=("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context", SLOW),
+        worlds=3, edits=40, slow_edits=8,
+        editors=("none", "full", "ft-constrained", "mend", "memit", "rome", "in-context", "self-bayes"),
     ),
     run="seesaw-{world_kind}-{seed}",
     preset="seesaw",
     corpus=corpus_of_people,
     train=training_of_people,
-    edit=lambda cell: {
-        "seesaw.others": 12, "cases.count": cell["slow_edits" if cell["editor"] == SLOW else "edits"],
-    },
+    edit=lambda _: {"seesaw.others": 12},
+    slow=("self-bayes",),
     tables=people_tables,
     figures=fit_changes,
 )  # fmt: skip

@@ -38,16 +38,18 @@ from experiments.command import launch_module
 from experiments.measures.revision_tables import BOTH
 from experiments.measures.revision_worlds import corpus_of_world, presets_of_world, training_of_world
 from experiments.measures.structure_worlds import STRUCTURE_NAMES, draw_worlds
-from experiments.measures.subject_answers import FALSE, false_changes
 from experiments.studies import revision
 from experiments.study import Findings, Study, StudyOptions, Values
-from testbed.engine.results import cluster_levels
+from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, SKILL
 from testbed.scores.gather import EditorResults
+from testbed.scores.metric import Metric, sum_by_case
+from testbed.scores.readers import has_to_change
 from testbed.scores.statistics import Comparison, Estimate, compare_metrics, estimate_metrics
 from testbed.scores.summary import measure_readers
 from testbed.scores.tables import Cell, Table
 
+FALSE = "false change"
 LEAST_FOLLOWED = 0.6
 METRICS = (FOLLOWS, FALSE, SKILL, DAMAGE)
 
@@ -80,6 +82,14 @@ class Options(StudyOptions):
             for name in self.structures
             for world in draw_worlds(name, self.worlds, self.draws)
         ]
+
+
+def false_changes(results: Results) -> Metric:
+    """Share of answers about the request's subject, besides the request's own, that change and must stay."""
+    c, cases = results.choices, results.cases
+    own = (c.subject == cases["subject"][c.case]) & (c.relation != cases["relation"][c.case])
+    changed = c.lm_answer[:, 1] != c.lm_answer[:, 0]
+    return sum_by_case(changed, c.case, len(results), own & ~has_to_change(c))
 
 
 def estimate_editor(edits: EditorResults) -> dict[str, Estimate]:

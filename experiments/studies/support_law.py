@@ -10,18 +10,16 @@ with the `published` one. All requests contradict the truth. On 2 cores it takes
 """
 
 from experiments.command import launch_module
-from experiments.record import read_searches
-from experiments.study import Study, WorldOptions
+from experiments.study import Study, Tuning, WorldOptions
+from testbed.evaluations.hase.chapter import by_support
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
-from testbed.run.runs import Run
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.views import Column, View
+from testbed.scores.views import View
 
 SAMPLERS = ("stratified", "published")
 DEVELOPMENT = {"world": "development", "seed": 1000, "sampler": "stratified"}
 """The world that hyper-parameters are chosen in."""
-BY_SUPPORT = [Column(FOLLOWS, name, {"subset": f"support {name}"}) for name in SUPPORT_BINS]
 
 STUDY = Study(
     options=WorldOptions(
@@ -40,18 +38,15 @@ STUDY = Study(
         "world.subjects": 1320, "world.builtin.upstream-objects": 300, "world.builtin.downstream-objects": 60,
     },
     train=lambda _: {"train.steps": 1200},
-    edit=lambda cell: {
-        "tuned": "support-law-development", "hase.reinforce": 0.0, "hase.sampler": cell["sampler"],
-    },
-    before=lambda findings: findings.tuning_stages(DEVELOPMENT, 120, findings.options.editors),
+    edit=lambda cell: {"hase.reinforce": 0.0, "hase.sampler": cell["sampler"]},
+    tuning=lambda options: Tuning(DEVELOPMENT, 120, options.editors),
     subsets=[f"support {name}" for name in SUPPORT_BINS],
     views=[
-        *(View(f"support-{one}", f"{FOLLOWS}, by support: {one}", BY_SUPPORT, where={"sampler": one})
+        *(View(f"support-{one}", f"{FOLLOWS}, by support: {one}", by_support(FOLLOWS), where={"sampler": one})
           for one in SAMPLERS),
         View("headlines", "All requests", metrics_shown_in(METRICS, "headline"),
              rows={"sampler": "sampler", "reader": "editor"}),
     ],
-    figures=lambda findings: {"tuned": read_searches(Run(findings.options.runs, "support-law-development"))},
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.command import launch_module
-from experiments.record import read_searches
-from experiments.study import Changes, Study, Values, WorldOptions
+from experiments.study import Changes, SlowOptions, Study, Tuning, Values
 from testbed.evaluations.held_out import HELD_OUT_PARTS
 from testbed.evaluations.taxi.metrics import METRICS, RARE, TYPICAL
-from testbed.run.runs import Run
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.views import View
 
@@ -30,7 +28,7 @@ GENERATED, TABLES, PLAIN = "generated", "tables", "plain documents"
 
 
 @dataclass(frozen=True)
-class Options(WorldOptions):
+class Options(SlowOptions):
     """How much is measured."""
 
     path: str = ""
@@ -41,8 +39,6 @@ class Options(WorldOptions):
     """Models that read TAXI's tables, each its own corpus of them."""
     only_tables: bool = False
     """Leave out the generated taxonomies that are reported."""
-    slow_edits: int = 80
-    """Edits by counting, and by self-bayes with and without the true dependences: each takes seconds."""
     held_out: int = 40
     """Edits that hyper-parameters are chosen on."""
 
@@ -71,12 +67,12 @@ def corpus_of(cell: Values) -> Changes:
 
 
 def edits_of(cell: Values) -> Changes:
-    """As many as there are, fewer by slow editors; contexts with controls."""
-    name = cell["editor"]
-    count = cell["real_edits"] if cell["group"] == TABLES else cell["edits"]
-    chosen = {"tuned": "taxi-tuning"} if name in TUNED or name.startswith("rome") else {}
-    controls = {"taxi.controls": True} if name in CONTEXTS else {}
-    return {"cases.count": cell["slow_edits"] if name in SLOW else count} | chosen | controls
+    """As many of TAXI's tables as there are; contexts with controls."""
+    all_of_tables = {"cases.count": cell["real_edits"]} if cell["group"] == TABLES else {}
+    return (
+        (all_of_tables if cell["editor"] not in SLOW else {})
+        | ({"taxi.controls": True} if cell["editor"] in CONTEXTS else {})
+    )  # fmt: skip
 
 
 def editors_of(cell: Values) -> Sequence[str]:
@@ -86,7 +82,7 @@ def editors_of(cell: Values) -> Sequence[str]:
 
 STUDY = Study(
     options=Options(
-        worlds=3, edits=400,
+        worlds=3, edits=400, slow_edits=80,
         editors=("none", "lora-down", "full", "full-late", "ft-constrained", "rome, last token",
                  "rome, subject's token", "memit", "embeddings", "grace", "mend", "keyed", *CONTEXTS, *SLOW),
     ),
@@ -101,13 +97,13 @@ STUDY = Study(
         "rome, subject's token": ("rome", {"rome.token": "subject"}),
         "in-context, imagine": ("in-context", {"in-context.imagine": True}),
     },
-    before=lambda findings: findings.tuning_stages(TUNING, findings.options.held_out, TUNED),
+    slow=SLOW,
+    tuning=lambda options: Tuning(TUNING, options.held_out, TUNED),
     subsets=(TYPICAL, RARE, *HELD_OUT_PARTS),
     views=[
         View("taxi", "TAXI, by editor", metrics_shown_in(METRICS, "compared"),
              rows={"group": "worlds", "reader": "editor"}, who=("editor", "control", "reference")),
     ],
-    figures=lambda findings: {"tuned": read_searches(Run(findings.options.runs, "taxi-tuning"))},
 )  # fmt: skip
 
 if __name__ == "__main__":
