@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from experiments.measures.agreement import CASES, agreement_by_factor, weighted_ratios
+from experiments.measures.agreement import CASES, agreement_by_factor, decision_accuracy, weighted_ratios
 from testbed.scores.metric import Metric
-from testbed.scores.statistics import kendall_tau
+from testbed.scores.statistics import Estimate, kendall_tau
 
 
 def test_ratios_weigh_cases():
@@ -49,3 +51,31 @@ def test_the_interval_is_of_the_mean_over_pairs():
     naive = [np.mean([kendall_tau(r[i], r[j]) for i, j in both]) for r in ranked]
     assert of_seeds.tau.value == pytest.approx(naive[0])
     assert of_seeds.tau[1:3] == pytest.approx(np.quantile(naive[1:], [0.025, 0.975]))
+
+
+def interval(value, low, high):
+    return Estimate(value, low, high, 1)
+
+
+def intervals(half):
+    values = st.lists(st.floats(0, 1), min_size=2, max_size=6, unique=True)
+    return values.map(lambda of: {str(i): interval(x, x - half, x + half) for i, x in enumerate(of)})
+
+
+@given(intervals(0.1))
+def test_a_model_decides_as_itself_and_never_as_its_reverse(model):
+    share, pairs = decision_accuracy(model, model)
+    turned = {name: interval(-x.value, -x.high, -x.low) for name, x in model.items()}
+    assert share == (1 if pairs else None)
+    assert decision_accuracy(turned, model) == (0 if pairs else None, pairs)
+
+
+@given(intervals(1.0), intervals(0.1))
+def test_what_the_large_model_does_not_tell_apart_counts_for_nothing(large, small):
+    assert decision_accuracy(small, large) == (None, 0)
+
+
+def test_decisions_by_hand():
+    large = {"a": interval(0.9, 0.8, 1.0), "b": interval(0.5, 0.4, 0.6), "c": interval(0.45, 0.3, 0.5)}
+    small = {name: interval(value, 0, 1) for name, value in (("a", 0.3), ("b", 0.2), ("c", 0.6))}
+    assert decision_accuracy(small, large) == (0.5, 2), "a above b, not above c; b and c are not told apart"

@@ -1,6 +1,7 @@
 """How well rankings agree, of editors between models or of cells, with intervals from resampled cases."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -113,6 +114,28 @@ def weighted_ratios(metrics: Sequence[Metric], weights: np.ndarray) -> np.ndarra
     above, below = (np.stack([getattr(m, part) for m in metrics], 1) for part in ("numerator", "denominator"))
     with np.errstate(invalid="ignore", divide="ignore"):
         return (weights @ above) / (weights @ below)
+
+
+def decision_accuracy(
+    small: Mapping[str, Estimate], large: Mapping[str, Estimate]
+) -> tuple[float | None, int]:
+    """The share of pairs of editors that surely differ on one model and are ordered alike on another.
+
+    They surely differ where their intervals are apart. A rank correlation counts the others, too: among
+    values that are all near 0 it says nothing of an order.
+
+    Args:
+        small, large: by editor; those that both have are compared.
+
+    Returns:
+        The share, None of no pair, and how many pairs surely differ on the large model.
+    """
+    alike: list[bool] = []
+    for first, second in combinations([name for name in large if name in small], 2):
+        a, b = large[first], large[second]
+        if a.low > b.high or b.low > a.high:
+            alike.append((small[first].value - small[second].value) * (a.value - b.value) > 0)
+    return (sum(alike) / len(alike) if alike else None), len(alike)
 
 
 def lead_of(editors: Sequence[ScoredEditor], better: str, worse: str, metric: str) -> float | None:

@@ -13,7 +13,7 @@ there first. Takes about an hour of one core.
 from collections.abc import Iterator
 
 from experiments.command import launch_module
-from experiments.decision_accuracy import decision_accuracy
+from experiments.measures.agreement import decision_accuracy
 from experiments.study import Findings, Study, WorldOptions
 from testbed.evaluations.kinds import metrics as m
 from testbed.scores.frame import EDITOR
