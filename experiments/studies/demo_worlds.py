@@ -19,7 +19,7 @@ from experiments.measures.samplers import average_over_support, count_support
 from experiments.study import Findings, Study, WorldOptions, change_settings
 from testbed.commands.edit import draw_with_agent
 from testbed.evaluations.hase import INDEPENDENT
-from testbed.evaluations.hase.chapter import by_support
+from  import by_support
 from testbed.evaluations.hase.metrics import (
     CONTRADICTS,
     DAMAGE,

@@ -11,7 +11,7 @@ with the `published` one. All requests contradict the truth. On 2 cores it takes
 
 from experiments.command import launch_module
 from experiments.study import Study, Tuning, WorldOptions
-from testbed.evaluations.hase.chapter import by_support
+from  import by_support
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.metric import metrics_shown_in
