@@ -19,7 +19,6 @@ from experiments.measures.samplers import average_over_support, count_support
 from experiments.study import Findings, Study, WorldOptions, change_settings
 from testbed.commands.edit import draw_with_agent
 from testbed.evaluations.hase import INDEPENDENT
-from  import by_support
 from testbed.evaluations.hase.metrics import (
     CONTRADICTS,
     DAMAGE,
@@ -34,6 +33,7 @@ from testbed.evaluations.hase.metrics import (
     SUCCESS,
     name_at,
 )
+from testbed.evaluations.hase.support import BY_SUPPORT
 from testbed.run.strata import SUPPORT_BINS
 from testbed.run.world import load_world
 from testbed.scores.metric import metrics_shown_in
@@ -96,7 +96,7 @@ STUDY = Study(
              where={"subset": CONTRADICTS}, note=NOTE, ranked=True),
         *(View(f"requests-{subset}".replace(" ", "-"), title, metrics_shown_in(METRICS, "compared"), who=WHO,
                where={"subset": subset}, note=NOTE, ranked=True) for subset, title in TITLES.items()),
-        View("support-followed", f"{FOLLOWS}, by support", by_support(FOLLOWS), who=WHO, ranked=True),
+        View("support-followed", f"{FOLLOWS}, by support", BY_SUPPORT[FOLLOWS], who=WHO, ranked=True),
     ],
     world_views=[
         View("worlds", "By world: requests that contradict the truth",

@@ -11,8 +11,8 @@ with the `published` one. All requests contradict the truth. On 2 cores it takes
 
 from experiments.command import launch_module
 from experiments.study import Study, Tuning, WorldOptions
-from  import by_support
 from testbed.evaluations.hase.metrics import FOLLOWS, METRICS
+from testbed.evaluations.hase.support import BY_SUPPORT
 from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.views import View
@@ -42,7 +42,7 @@ STUDY = Study(
     tuning=lambda options: Tuning(DEVELOPMENT, 120, options.editors),
     subsets=[f"support {name}" for name in SUPPORT_BINS],
     views=[
-        *(View(f"support-{one}", f"{FOLLOWS}, by support: {one}", by_support(FOLLOWS), where={"sampler": one})
+        *(View(f"support-{one}", f"{FOLLOWS}, by support: {one}", BY_SUPPORT[FOLLOWS], where={"sampler": one})
           for one in SAMPLERS),
         View("headlines", "All requests", metrics_shown_in(METRICS, "headline"),
              rows={"sampler": "sampler", "reader": "editor"}),
