@@ -101,6 +101,12 @@ def draw_chart(chart: Chart, frame: Frame, folder: Path) -> Picture:
     return Picture(chart.file, chart.says, describe_extremes(values, what))
 
 
+def has_values(chart: Chart, frame: Frame) -> bool:
+    """Whether there is anything to draw; not where no edit of this world has what the chart is about."""
+    who = BAYESIAN if chart.kind == "bins" else EDITOR
+    return chart.kind == "lines" or any(_points_of(frame, one, who) for one in chart.lines.values())
+
+
 def _points_of(frame: Frame, columns: Sequence[Any], *who: str) -> dict[str, list[Any]]:
     """By reader, the estimates of some columns."""
     return {str(name): points for name, *points in make_table(View("", "", columns, who=who), frame).rows}

@@ -26,6 +26,7 @@ from testbed.pages.charts import (
     draw_chart,
     draw_lines,
     finish_figure,
+    has_values,
     interval_halves,
     make_panels,
     picture_style,
@@ -131,6 +132,8 @@ def _tables_from(source: TableSource, material: Material) -> Iterable[Table | No
 
 def _pictures_from(source: PictureSource, material: Material) -> Sequence[Picture]:
     if isinstance(source, Chart):
+        if not has_values(source, material.frame):
+            return []
         return [draw_chart(source, material.frame, material.folder)]
     made = source(material)
     return [made] if isinstance(made, Picture) else made
