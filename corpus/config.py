@@ -343,14 +343,21 @@ class WorldConfig:
 class TokenizerConfig:
     """How sentences become tokens."""
 
-    kind: Literal["entity", "bpe"] = "entity"
-    """entity: one token per entity, relation and word; bpe: byte-pair encoding trained on the corpus."""
+    kind: Literal["entity", "bpe", "pretrained"] = "entity"
+    """entity: one token per entity, relation and word; bpe: byte-pair encoding trained on the corpus;
+    pretrained: that of the model in `path`, from which testbed.train --model.from goes on."""
+    path: str = ""
+    """Folder of a pretrained model in Hugging Face's format (pretrained)."""
     vocabulary: int = 32_000
     """Largest number of entries of the vocabulary of byte pairs."""
 
     def __post_init__(self) -> None:
         if self.vocabulary < 64:
             raise ValueError("vocabulary must be at least 64")
+        if (self.kind == "pretrained") != bool(self.path):
+            raise ValueError(
+                "tokenizer.path is the folder of a model for tokenizer.kind pretrained: give both"
+            )
 
 
 SentenceName = Literal["atomic", "truth", "not", "and", "or"]

@@ -18,9 +18,16 @@ from corpus.text.documents import Documents, append_documents, count_copies, cut
 from corpus.text.essays import join_essays, outline_essays
 from corpus.text.language import Kind
 from corpus.text.phrasings import rephrase_sentences
+from corpus.text.pretrained import read_pretrained
 from corpus.text.sentences import Sentences, concatenate_sentences, count_mentions, sample_sentences
 from corpus.text.store import write_documents
-from corpus.text.tokenizer import Tokenizer, entity_tokenizer, save_tokenizer, train_bpe
+from corpus.text.tokenizer import (
+    Tokenizer,
+    entity_tokenizer,
+    pretrained_tokenizer,
+    save_tokenizer,
+    train_bpe,
+)
 
 
 class Corpus(NamedTuple):
@@ -97,8 +104,13 @@ def compose_corpus(
         graph, concatenate_sentences(sentences, further), documents, config, rng
     )
     further = concatenate_sentences(further, outlines)
-    if tokenizer.kind == "entity":
-        return Corpus(sentences, further, chosen, documents, entity_tokenizer(graph))
+    if tokenizer.kind != "bpe":
+        whole = (
+            entity_tokenizer(graph)
+            if tokenizer.kind == "entity"
+            else pretrained_tokenizer(graph, read_pretrained(Path(tokenizer.path).expanduser()))
+        )
+        return Corpus(sentences, further, chosen, documents, whole)
     names = len(graph.entities), len(graph.relations), len(graph.phrasings)
     bpe = train_bpe(
         graph, count_mentions(concatenate_sentences(sentences, further), *names), tokenizer.vocabulary

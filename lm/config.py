@@ -12,7 +12,7 @@ Precision = Literal["float32", "bfloat16", "fastest"]
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A Mistral-style decoder (Hase A.3): RMSNorm, rotary positions, SwiGLU, no biases, untied embeddings."""
+    """A Mistral-style decoder (Hase A.3): RMSNorm, rotary positions, SwiGLU, untied embeddings."""
 
     hidden: int = 512
     """Width D of the residual stream."""
@@ -34,6 +34,10 @@ class ModelConfig:
     """Base of the rotary wavelengths."""
     rope_scaling: tuple[float, float, float, float] | None = None
     """Llama 3's stretching of long wavelengths: factor, low and high frequency factor, original length."""
+    biases: bool = False
+    """Add biases to queries, keys and values, as Qwen2 does."""
+    head_norms: bool = False
+    """Norm every head of queries and keys before it is rotated, as Qwen3 does."""
     precision: Precision = "float32"
     """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32. Which is
     fastest is measured when testbed.train begins, and recorded."""
@@ -53,6 +57,8 @@ class ModelConfig:
             raise ValueError("rope_theta must be positive, and norm_epsilon not negative")
         if self.head_width % 2:
             raise ValueError(f"head_width {self.head_width} must be even")
+        if self.biases + self.head_norms + bool(self.window) > 1:
+            raise ValueError("biases, head_norms and a window are of different models: choose one of them")
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} heads must be a multiple of kv_heads {self.kv_heads}")
 
@@ -64,6 +70,8 @@ class ModelConfig:
     def layer_parameters(self) -> int:
         """Trainable numbers of one layer."""
         attention = 2 * self.hidden * (self.heads + self.kv_heads) * self.head_width
+        attention += self.biases * (self.heads + 2 * self.kv_heads) * self.head_width
+        attention += 2 * self.head_norms * self.head_width
         return attention + 3 * self.hidden * self.mlp + 2 * self.hidden
 
 

@@ -24,23 +24,28 @@ from lm.language_model import LanguageModel
 from lm.model import Params, add_weights, parameter_shapes
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-HEAD = "lm_head"
+EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 FLOATS = ("F32", "F16", "BF16")
-OUTER = {
-    "model.embed_tokens": ("embedding",),
-    "model.norm": ("norm", "scale"),
-    HEAD: ("head", "kernel"),
-}
+OUTER = {EMBEDDING: ("embedding",), "model.norm.weight": ("norm", "scale"), HEAD: ("head", "kernel")}
 LAYER = {
-    "input_layernorm": ("attention_norm", "scale"),
-    "self_attn.q_proj": ("attention", "query", "kernel"),
-    "self_attn.k_proj": ("attention", "key", "kernel"),
-    "self_attn.v_proj": ("attention", "value", "kernel"),
-    "self_attn.o_proj": ("attention", "out", "kernel"),
-    "post_attention_layernorm": ("mlp_norm", "scale"),
-    "mlp.gate_proj": ("mlp", "gate", "kernel"),
-    "mlp.up_proj": ("mlp", "up", "kernel"),
-    "mlp.down_proj": ("mlp", "down", "kernel"),
+    "input_layernorm.weight": ("attention_norm", "scale"),
+    "self_attn.q_proj.weight": ("attention", "query", "kernel"),
+    "self_attn.k_proj.weight": ("attention", "key", "kernel"),
+    "self_attn.v_proj.weight": ("attention", "value", "kernel"),
+    "self_attn.o_proj.weight": ("attention", "out", "kernel"),
+    "post_attention_layernorm.weight": ("mlp_norm", "scale"),
+    "mlp.gate_proj.weight": ("mlp", "gate", "kernel"),
+    "mlp.up_proj.weight": ("mlp", "up", "kernel"),
+    "mlp.down_proj.weight": ("mlp", "down", "kernel"),
+}
+BIASES = {
+    "self_attn.q_proj.bias": ("attention", "query", "bias"),
+    "self_attn.k_proj.bias": ("attention", "key", "bias"),
+    "self_attn.v_proj.bias": ("attention", "value", "bias"),
+}
+HEAD_NORMS = {
+    "self_attn.q_norm.weight": ("attention", "query_norm", "scale"),
+    "self_attn.k_norm.weight": ("attention", "key_norm", "scale"),
 }
 
 
@@ -82,37 +87,59 @@ def export_model(model: LanguageModel, folder: Path, beside: Mapping[str, dict] 
 
 
 def import_model(folder: Path) -> LanguageModel:
-    """Read a Mistral or Llama from config.json and safetensors, in one file or several.
+    """Read a Mistral, Llama, Qwen2 or Qwen3 from config.json and safetensors, in one file or several.
 
     Weights in float16 and bfloat16 become float32; a tied head becomes a copy of the embedding.
 
     Raises:
         InputError: no such folder, a damaged file, or an architecture that `lm.model` does not compute.
     """
-    architecture = read_config(_read_json(folder / CONFIG), folder / CONFIG)
+    architecture = read_architecture(folder)
     tensors = _find_tensors(folder)
     _check_tensors(folder, architecture, tensors)
     return LanguageModel(architecture.config, _load_params(architecture.config, architecture.tied, tensors))
 
 
-def name_tensors(params: Params) -> Iterator[tuple[str, np.ndarray]]:
+def read_architecture(folder: Path) -> Architecture:
+    """What the config.json of a folder says.
+
+    Raises:
+        InputError: as `import_model`.
+    """
+    return read_config(_read_json(folder / CONFIG), folder / CONFIG)
+
+
+def find_weights(folder: Path) -> list[Path]:
+    """The safetensors files of a folder.
+
+    Raises:
+        InputError: as `import_model`.
+    """
+    return sorted({tensor.path for tensor in _find_tensors(folder).values()})
+
+
+def name_tensors(config: ModelConfig, params: Params) -> Iterator[tuple[str, np.ndarray]]:
     """Every tensor of NumPy parameters under Hugging Face's name, float32, kernels as [out, in]."""
     for name, path in OUTER.items():
-        yield _weight_name(name), _turn_kernel(_get_leaf(params, path), path)
-    for name, path in LAYER.items():
+        yield name, _turn_kernel(_get_leaf(params, path), path)
+    for name, path in _tensors_of_layer(config).items():
         for i, one in enumerate(_get_leaf(params["layers"], path)):
-            yield _weight_name(f"model.layers.{i}.{name}"), _turn_kernel(one, path)
+            yield f"model.layers.{i}.{name}", _turn_kernel(one, path)
 
 
-def stack_tensors(layers: int, read: Callable[[str], np.ndarray]) -> Params:
+def stack_tensors(config: ModelConfig, read: Callable[[str], np.ndarray]) -> Params:
     """The NumPy parameters whose tensors `read` gives by Hugging Face's name; undoes `name_tensors`."""
     params: Params = {"layers": {}}
     for name, path in OUTER.items():
-        _put_leaf(params, path, _turn_kernel(read(_weight_name(name)), path))
-    for name, path in LAYER.items():
-        tensors = [read(_weight_name(f"model.layers.{i}.{name}")) for i in range(layers)]
+        _put_leaf(params, path, _turn_kernel(read(name), path))
+    for name, path in _tensors_of_layer(config).items():
+        tensors = [read(f"model.layers.{i}.{name}") for i in range(config.layers)]
         _put_leaf(params["layers"], path, np.stack([_turn_kernel(tensor, path) for tensor in tensors]))
     return params
+
+
+def _tensors_of_layer(config: ModelConfig) -> dict[str, tuple[str, ...]]:
+    return LAYER | (BIASES if config.biases else {}) | (HEAD_NORMS if config.head_norms else {})
 
 
 def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
@@ -128,7 +155,7 @@ def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
             f"weights cannot hold what an edit keeps beside them ({', '.join(unfolded)}); export an edit of "
             "low rank, or one stored in the row of the subject's last token (--keyed.fit.storage row)"
         )
-    return name_tensors(jax.device_get(add_weights(model.params, folded)))
+    return name_tensors(model.config, jax.device_get(add_weights(model.params, folded)))
 
 
 def _load_params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:
@@ -139,14 +166,14 @@ def _load_params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor])
         }
 
         def read(weight: str) -> np.ndarray:
-            if tied and weight == _weight_name(HEAD):
-                weight = _weight_name("model.embed_tokens")
+            if tied and weight == HEAD:
+                weight = EMBEDDING
             tensor = np.asarray(opened[tensors[weight].path].get_tensor(weight), np.float32)
             if not np.isfinite(tensor).all():
                 raise InputError(f"{tensors[weight].path}: {weight} holds NaN or infinity; fetch it again")
             return tensor
 
-        return jax.tree.map(jnp.asarray, stack_tensors(config.layers, read))
+        return jax.tree.map(jnp.asarray, stack_tensors(config, read))
 
 
 def _turn_kernel(x: np.ndarray, path: tuple[str, ...]) -> np.ndarray:
@@ -162,10 +189,6 @@ def _put_leaf(tree: Params, path: tuple[str, ...], value: np.ndarray) -> None:
     for key in path[:-1]:
         tree = tree.setdefault(key, {})
     tree[path[-1]] = value
-
-
-def _weight_name(name: str) -> str:
-    return f"{name}.weight"
 
 
 def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[str, Tensor]) -> None:
@@ -186,9 +209,7 @@ def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[st
     # Old files keep the rotary wavelengths, which follow from the configuration.
     extra = [name for name in remaining if not name.endswith(".rotary_emb.inv_freq")]
     if extra:
-        raise InputError(
-            f"{remaining[extra[0]].path}: {extra[0]} is in no Mistral or Llama of this {CONFIG}; remove it"
-        )
+        raise InputError(f"{remaining[extra[0]].path}: {extra[0]} is in no model of this {CONFIG}; remove it")
 
 
 def _expected_tensors(
@@ -202,13 +223,10 @@ def _expected_tensors(
 
     for name, path in OUTER.items():
         if not (tied and name == HEAD):
-            yield _weight_name(name), theirs(_get_leaf(params, path).shape, path)
+            yield name, theirs(_get_leaf(params, path).shape, path)
     for i in range(config.layers):
-        for name, path in LAYER.items():
-            yield (
-                _weight_name(f"model.layers.{i}.{name}"),
-                theirs(_get_leaf(params["layers"], path).shape[1:], path),
-            )
+        for name, path in _tensors_of_layer(config).items():
+            yield f"model.layers.{i}.{name}", theirs(_get_leaf(params["layers"], path).shape[1:], path)
 
 
 def _find_tensors(folder: Path) -> dict[str, Tensor]:

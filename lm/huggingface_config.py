@@ -1,4 +1,4 @@
-"""ModelConfig as the config.json of a Mistral or Llama, and back."""
+"""ModelConfig as the config.json of a Mistral, Llama, Qwen2 or Qwen3, and back."""
 
 import math
 from pathlib import Path
@@ -8,7 +8,12 @@ from corpus.errors import InputError
 from corpus.text.tokenizer import BOS, EOS, PAD
 from lm.config import ModelConfig
 
-ARCHITECTURES = {"mistral": "MistralForCausalLM", "llama": "LlamaForCausalLM"}
+ARCHITECTURES = {
+    "mistral": "MistralForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+}
 SIZES = {
     "hidden": "hidden_size",
     "mlp": "intermediate_size",
@@ -24,7 +29,7 @@ ONLY: dict[str, tuple] = {
     "attention_bias": (False, None),
     "mlp_bias": (False, None),
     "quantization_config": (None,),
-    "layer_types": (None,),
+    "use_sliding_window": (False, None),
     "partial_rotary_factor": (None, 1),
 }
 
@@ -40,10 +45,12 @@ class Architecture(NamedTuple):
 def write_config(config: ModelConfig, vocabulary: int) -> dict:
     """The content of config.json, for transformers 4 (rope_theta, rope_scaling) and 5 (rope_parameters).
 
-    Scaled waves without a window make a Llama, which has always known them; all else is a Mistral, which
-    scales them in transformers 4.57 and 5. `precision`, `remat` and `unroll` have no place there.
+    Biases make a Qwen2, norms of heads a Qwen3. Scaled waves without a window make a Llama, which has always
+    known them; all else is a Mistral, which scales them in transformers 4.57 and 5. `precision`, `remat` and
+    `unroll` have no place there.
     """
-    llama = config.rope_scaling is not None and not config.window and config.hidden % config.heads == 0
+    scaled = config.rope_scaling is not None and not config.window and config.hidden % config.heads == 0
+    kind = "qwen2" if config.biases else "qwen3" if config.head_norms else "llama" if scaled else "mistral"
     scaling = None
     if config.rope_scaling is not None:
         numbers = dict(zip(SCALING, config.rope_scaling, strict=True))
@@ -52,15 +59,15 @@ def write_config(config: ModelConfig, vocabulary: int) -> dict:
         whole = {SCALING[3]: int(length)} if length == int(length) else {}
         scaling = {"rope_type": "llama3"} | numbers | whole
     return {
-        "architectures": [ARCHITECTURES["llama" if llama else "mistral"]],
-        "model_type": "llama" if llama else "mistral",
+        "architectures": [ARCHITECTURES[kind]],
+        "model_type": kind,
         "vocab_size": vocabulary,
         **{theirs: getattr(config, ours) for ours, theirs in SIZES.items()},
         "num_key_value_heads": config.kv_heads,
         "head_dim": config.head_width,
         "hidden_act": "silu",
         "rms_norm_eps": config.norm_epsilon,
-        **({} if llama else {"sliding_window": config.window or None}),
+        **({"sliding_window": config.window or None} if kind == "mistral" else {}),
         # The model knows no limit, but readers want one.
         "max_position_embeddings": POSITIONS,
         "rope_theta": config.rope_theta,
@@ -87,13 +94,17 @@ def read_config(content: dict, path: Path) -> Architecture:
     if (kind, content.get("architectures")) not in [(k, [name]) for k, name in ARCHITECTURES.items()]:
         raise InputError(
             f"{path}: model_type {kind!r} with architectures {content.get('architectures')!r} is not "
-            f"supported; convert a model of {' or '.join(ARCHITECTURES.values())}"
+            f"supported; only {', '.join(ARCHITECTURES.values())} are"
         )
     for key, known in ONLY.items():
         if content.get(key, known[0]) not in known:
             raise InputError(
                 f"{path}: {key} {content[key]!r} is not supported; convert a model with {known[0]!r}"
             )
+    types = content.get("layer_types")
+    full = isinstance(types, list) and all(one == "full_attention" for one in types)
+    if types is not None and not (full and kind in ("qwen2", "qwen3")):
+        raise InputError(f"{path}: layer_types {types!r} is not supported; only full attention is")
     tied = content.get("tie_word_embeddings", False)
     if not isinstance(tied, bool):
         raise InputError(f"{path}: tie_word_embeddings should be true or false, not {tied!r}")
@@ -101,11 +112,12 @@ def read_config(content: dict, path: Path) -> Architecture:
     heads, window = sizes["heads"], 0
     if kind == "mistral" and content.get("sliding_window", 4096) is not None:
         window = _read_size(path, content, "sliding_window", 4096)
-    # A Mistral that does not say has eight heads of keys; null, or a Llama, means no grouping.
-    grouped = 8 if kind == "mistral" and "num_key_value_heads" not in content else heads
+    # A Mistral that does not say has eight heads of keys, a Qwen 32; null, or a Llama, means no grouping.
+    unsaid = {"mistral": 8, "llama": heads}.get(str(kind), 32)
+    grouped = heads if "num_key_value_heads" in content else unsaid
     theta, scaling = _read_rope(path, content)
     kv_heads = _read_size(path, content, "num_key_value_heads", grouped)
-    head_width = _read_size(path, content, "head_dim", sizes["hidden"] // heads)
+    head_width = _read_size(path, content, "head_dim", 128 if kind == "qwen3" else sizes["hidden"] // heads)
     epsilon = _read_positive(path, content, "rms_norm_eps", 1e-6)
     try:
         config = ModelConfig(
@@ -119,6 +131,8 @@ def read_config(content: dict, path: Path) -> Architecture:
             norm_epsilon=epsilon,
             rope_theta=theta,
             rope_scaling=scaling,
+            biases=kind == "qwen2",
+            head_norms=kind == "qwen3",
         )
     except ValueError as error:
         raise InputError(f"{path} describes no model of ours: {error}") from None

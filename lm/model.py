@@ -55,13 +55,16 @@ class Activations(NamedTuple):
 
 
 class Linear(nnx.Module):
-    """x @ kernel, no bias."""
+    """x @ kernel, and a bias where a model has one."""
 
-    def __init__(self, inputs: int, outputs: int, rngs: nnx.Rngs) -> None:
+    def __init__(self, inputs: int, outputs: int, rngs: nnx.Rngs, bias: bool = False) -> None:
         self.kernel = nnx.Param(nnx.initializers.normal(INITIAL_SCALE)(rngs.params(), (inputs, outputs)))
+        self.bias = nnx.Param(jnp.zeros(outputs)) if bias else None
 
     def __call__(self, x: jax.Array, change: LowRank | None = None) -> jax.Array:
         out = project(x, self.kernel[...])
+        if self.bias is not None:
+            out = out + self.bias[...].astype(out.dtype)
         return out if change is None else out + change.apply(x)
 
 
@@ -84,10 +87,12 @@ class Attention(nnx.Module):
     def __init__(self, config: ModelConfig, rngs: nnx.Rngs) -> None:
         self.width = config.head_width
         queries, keys = config.heads * self.width, config.kv_heads * self.width
-        self.query = Linear(config.hidden, queries, rngs)
-        self.key = Linear(config.hidden, keys, rngs)
-        self.value = Linear(config.hidden, keys, rngs)
+        self.query = Linear(config.hidden, queries, rngs, config.biases)
+        self.key = Linear(config.hidden, keys, rngs, config.biases)
+        self.value = Linear(config.hidden, keys, rngs, config.biases)
         self.out = Linear(queries, config.hidden, rngs)
+        self.query_norm = Norm(self.width, config.norm_epsilon) if config.head_norms else None
+        self.key_norm = Norm(self.width, config.norm_epsilon) if config.head_norms else None
 
     def __call__(
         self,
@@ -102,6 +107,8 @@ class Attention(nnx.Module):
             linear(x, delta.get(name)).reshape(*x.shape[:2], -1, self.width)
             for name, linear in projections.items()
         )
+        if self.query_norm is not None and self.key_norm is not None:
+            query, key = self.query_norm(query), self.key_norm(key)
         query, now = rotate(query, *rotation), (rotate(key, *rotation).swapaxes(1, 2), value.swapaxes(1, 2))
         seen = *past, now
         # What one token does with keys and values costs no more than a copy of them.

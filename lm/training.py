@@ -41,6 +41,16 @@ def start_training(
     return _beginning_state(model, config, vocabulary, mesh)(seed)
 
 
+def go_on_training(
+    model: ModelConfig, config: TrainConfig, vocabulary: int, params: Params, mesh: Mesh
+) -> TrainState:
+    """The state before the first step of a model that has read other text before."""
+    where = jax.tree.map(lambda x: x.sharding, abstract_state(model, config, vocabulary, mesh))
+    params = jax.device_put(params, where.params)
+    begin = jax.jit(make_optimizer(config).init, out_shardings=where.optimizer)
+    return TrainState(jax.device_put(jnp.int32(0), where.step), params, begin(params))
+
+
 @cache
 def _beginning_state(
     model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh

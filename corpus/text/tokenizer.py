@@ -1,5 +1,7 @@
 """Sentences as token ids: one token per name, or a BPE that never merges across words (design.md 3).
 
+The BPE is trained on the corpus, or is that of a pretrained model (`corpus.text.pretrained`).
+
 Either way each name and each word of the grammar has one fixed row of tokens, and a sentence's tokens
 are the concatenation of its rows: `encode(render(x)) == row-wise tokens of x`. That is what lets whole
 corpora be written by gathering rows.
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -23,6 +26,7 @@ from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.text.language import SPECIALS, SUPPOSING, VERDICTS, WORD_START, Atom, Kind, Language, Sentence
 from corpus.text.names import check_readable
+from corpus.text.pretrained import Pretrained, build_pretrained, check_words
 
 PAD, BOS, EOS, SEP, UNK = range(len(SPECIALS))
 WORDS_READ = 2_000_000
@@ -64,6 +68,7 @@ class Tokenizer:
         offsets, tokens: rows in compressed form, entities first, then relations, then their other
             phrasings, then `Word`s.
         bpe: the trained byte-pair encoder, or None where every name is one token.
+        pretrained: the tokenizer that the encoder was made of, where it is a pretrained model's.
     """
 
     language: Language
@@ -71,6 +76,7 @@ class Tokenizer:
     offsets: np.ndarray
     tokens: np.ndarray
     bpe: tokenizers.Tokenizer | None
+    pretrained: Pretrained | None = None
 
     @property
     def vocabulary(self) -> int:
@@ -154,6 +160,8 @@ class Tokenizer:
 
     def decode(self, tokens: Iterable[int]) -> str:
         """The text of token ids; exact on every sentence, and on documents with their separators."""
+        if self.bpe is not None and self.pretrained:
+            return self.bpe.decode([int(t) for t in tokens])
         text = "".join(self.pieces[t] for t in tokens).replace(WORD_START, " ")
         return re.sub(r'" (.*?) "', r'"\1"', text).strip()
 
@@ -208,7 +216,22 @@ def train_bpe(graph: KnowledgeGraph, mentions: np.ndarray, vocabulary: int) -> T
     return bpe_tokenizer(graph, bpe)
 
 
-def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer:
+def pretrained_tokenizer(graph: KnowledgeGraph, pretrained: Pretrained) -> Tokenizer:
+    """The rows of a world's names under the tokenizer of a pretrained model.
+
+    Raises:
+        InputError: a name's tokens are not those of its words, or a word of the grammar is no single token.
+    """
+    bpe = build_pretrained(pretrained)
+    text = [bpe.decoder] if bpe.decoder else []
+    bpe.decoder = decoders.Sequence([*text, decoders.Replace(" ", WORD_START), _build_decoder("[.<]")])
+    check_words(bpe, _list_rows(language_of(graph)))
+    return bpe_tokenizer(graph, bpe, pretrained)
+
+
+def bpe_tokenizer(
+    graph: KnowledgeGraph, bpe: tokenizers.Tokenizer, pretrained: Pretrained | None = None
+) -> Tokenizer:
     """The rows of a world's names under a trained BPE."""
     language = language_of(graph)
     names = _list_rows(language)
@@ -219,25 +242,30 @@ def bpe_tokenizer(graph: KnowledgeGraph, bpe: tokenizers.Tokenizer) -> Tokenizer
     rows = [encoding.ids for encoding in bpe.encode_batch(list(names), add_special_tokens=False)]
     for word, row in zip(language.words, rows[-len(language.words) :], strict=True):
         if len(row) != 1:
-            raise InputError(
-                f"the word {word!r} takes {len(row)} tokens; raise --tokenizer.vocabulary so that it is one"
-            )
+            todo = "take another model" if pretrained else "raise --tokenizer.vocabulary so that it is one"
+            raise InputError(f"the word {word!r} takes {len(row)} tokens; {todo}")
     lengths = [len(row) for row in rows]
-    by_id = sorted(bpe.get_vocab(), key=bpe.get_vocab().__getitem__)
+    by_id = [""] * (pretrained.vocabulary if pretrained else bpe.get_vocab_size())
+    for token, i in bpe.get_vocab().items():
+        by_id[i] = token
     return Tokenizer(
         language=language,
         pieces=_special_pieces() + tuple(by_id[len(SPECIALS) :]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         tokens=np.array([t for row in rows for t in row], np.int32),
         bpe=bpe,
+        pretrained=pretrained,
     )
 
 
 def save_tokenizer(tokenizer: Tokenizer, path: Path) -> None:
     """Write the kind and, for a BPE, its vocabulary and merges as JSON."""
-    bpe = None if tokenizer.bpe is None else json.loads(tokenizer.bpe.to_str())
-    kind = "entity" if bpe is None else "bpe"
-    path.write_text(json.dumps({"kind": kind, "bpe": bpe}, ensure_ascii=False), encoding="utf-8")
+    saved: dict[str, Any] = {"kind": "entity", "bpe": None}
+    if tokenizer.pretrained:
+        saved = {"kind": "pretrained", **tokenizer.pretrained._asdict()}
+    elif tokenizer.bpe is not None:
+        saved = {"kind": "bpe", "bpe": json.loads(tokenizer.bpe.to_str())}
+    path.write_text(json.dumps(saved, ensure_ascii=False), encoding="utf-8")
 
 
 def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
@@ -245,6 +273,9 @@ def load_tokenizer(path: Path, graph: KnowledgeGraph) -> Tokenizer:
     saved = json.loads(path.read_text(encoding="utf-8"))
     if saved["kind"] == "entity":
         return entity_tokenizer(graph)
+    if saved["kind"] == "pretrained":
+        whole = Pretrained(saved["content"], tuple(saved["specials"]), saved["vocabulary"])
+        return pretrained_tokenizer(graph, whole)
     return bpe_tokenizer(graph, tokenizers.Tokenizer.from_str(json.dumps(saved["bpe"])))
 
 
@@ -281,17 +312,22 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
         InputError: a name that the files could not tell from other text.
     """
     check_readable(tokenizer.language.entities, [way.words for way in tokenizer.language.ways])
+    names = {name: SPECIALS[i] for name, i in SPECIAL_IDS.items()}
     if tokenizer.bpe is None:
         out = _tokenize_names(tokenizer.pieces)
+    elif tokenizer.pretrained:
+        out = tokenizers.Tokenizer.from_str(tokenizer.bpe.to_str())
+        names = {name: out.id_to_token(i) for name, i in SPECIAL_IDS.items()}
     else:
         out = _tokenize_words(tokenizer.bpe, tokenizer.language)
-    out.add_special_tokens([AddedToken(SPECIALS[i], normalized=False) for i in SPECIAL_IDS.values()])
-    start = SPECIALS[BOS]
+    out.add_special_tokens([AddedToken(name, normalized=False) for name in names.values()])
+    start = names["bos"]
     out.post_processor = processors.TemplateProcessing(
         single=f"{start} $A", pair=f"{start} $A {start}:1 $B:1", special_tokens=[(start, BOS)]
     )
-    out.decoder = _build_decoder("<" if tokenizer.bpe else "[.<]")
-    special = {f"{name}_token": SPECIALS[i] for name, i in SPECIAL_IDS.items()}
+    if not tokenizer.pretrained:
+        out.decoder = _build_decoder("<" if tokenizer.bpe else "[.<]")
+    special = {f"{role}_token": name for role, name in names.items()}
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "padding_side": "left",

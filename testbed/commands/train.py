@@ -17,11 +17,12 @@ from lm.cluster import broadcast_value, join_cluster, require_same
 from lm.config import ClusterConfig, Precision
 from lm.flops import attainable_flops
 from lm.mesh import make_mesh
-from lm.training import abstract_state, start_training
+from lm.training import abstract_state, go_on_training, start_training
 from testbed.cells import show_number
 from testbed.console import print_table, say, show_progress, silence_output
 from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.run.lock import only_one
+from testbed.run.pretrained import inputs_of_training, load_pretrained, shape_of
 from testbed.run.reading import open_rows
 from testbed.run.runs import Run, claim_stage, folder_digest, recorded_settings
 from testbed.run.runtime import keep_freed_memory, prepare_jax
@@ -69,6 +70,8 @@ def _train_in_cluster(options: TrainSettings, began: float) -> None:
 
 def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -> None:
     newest = latest_checkpoint(run.checkpoints)
+    if options.model_from:
+        options = replace(options, model=shape_of(options, world.tokenizer))
     options = _settle_precision(run, options, newest is not None)
     config, model = options.train, options.model
     rows = open_rows(run, world, options)
@@ -76,7 +79,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     mine = replace(options, cluster=ClusterConfig(), runs=Path())
     require_same(f"{mine} {folder_digest(run.corpus)} {newest and newest.name}")
     if jax.process_index() == 0:
-        inputs = {"corpus": folder_digest(run.corpus)}
+        inputs = inputs_of_training(run, options)
         claim_stage(run, "train", options, newest is not None, inputs, STAGES["train"])
         for sentence in describe_other_versions(run):
             say(sentence)
@@ -86,6 +89,9 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     _require_memory(4 * (COPIES * model.parameters(vocabulary) + activations) / mesh.size)
     if newest:
         state = load_checkpoint(newest, abstract_state(model, config, vocabulary, mesh))
+    elif options.model_from:
+        params = load_pretrained(Path(options.model_from), world.tokenizer).params
+        state = go_on_training(model, config, vocabulary, params, mesh)
     else:
         state = start_training(model, config, vocabulary, integer(options.seed, "weights"), mesh)
     say(

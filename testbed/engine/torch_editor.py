@@ -173,7 +173,7 @@ class TorchEditor(Editor):
         build_model, tokenizer = models.load_skeleton(config, len(params["embedding"]), files)
         tokenizer.padding_side = padding
         requests = self._read_facts(request)
-        tensor_by_name = dict(name_tensors(weights))
+        tensor_by_name = dict(name_tensors(config, weights))
         tokenizer.request = requests
         edited = door.call_editor(
             self.user_editor,
@@ -184,7 +184,7 @@ class TorchEditor(Editor):
         )
         tensors = models.read_weights(edited, tensor_by_name, name)
         models.check_answers(edited, build_model(tensors), requests[0], name)
-        after = stack_tensors(config.layers, tensors.__getitem__)
+        after = stack_tensors(config, tensors.__getitem__)
         return jax.tree.map(lambda new, old: new - old, after, weights)
 
 

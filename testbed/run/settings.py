@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import tyro
 
 from corpus.config import SENTENCES, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
@@ -87,6 +89,9 @@ class TrainSettings:
     runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
     model: ModelConfig = field(default_factory=ModelConfig)
+    model_from: Annotated[str, tyro.conf.arg(name="model.from")] = ""
+    """Folder of a pretrained model in Hugging Face's format: training goes on from its weights, in its shape.
+    The corpus must have its tokenizer (--tokenizer.kind pretrained)."""
     train: TrainConfig = field(default_factory=TrainConfig)
     until: float | None = field(default=None, metadata=NO_RESULT)
     """Stop once the model states this share of a sample of facts; by default at the last step."""

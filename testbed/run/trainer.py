@@ -28,6 +28,7 @@ from lm.language_model import LanguageModel
 from lm.mesh import local_copy, place_rows
 from lm.training import TrainState, all_finite, train_step
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
+from testbed.run.pretrained import inputs_of_training
 from testbed.run.runs import Run, folder_digest
 from testbed.run.settings import TrainSettings, as_plain_data
 from testbed.run.tracking import Tracking, open_tracker
@@ -197,7 +198,7 @@ class Trainer:
             self._give_up(int(state.step), "a parameter is not a number after the update")
         origin = {
             "settings": as_plain_data(self.options),
-            "inputs": {"corpus": folder_digest(self.run.corpus)},
+            "inputs": inputs_of_training(self.run, self.options),
         }
         save_checkpoint(self.run.checkpoints, state, self.lines, origin)
 
