@@ -57,7 +57,12 @@ class Tensor(NamedTuple):
     shape: tuple[int, ...]
 
 
-def export_model(model: LanguageModel, folder: Path, beside: Mapping[str, dict] | None = None) -> None:
+def export_model(
+    model: LanguageModel,
+    folder: Path,
+    beside: Mapping[str, dict] | None = None,
+    order: np.ndarray | None = None,
+) -> None:
     """Write a model as a folder that `AutoModelForCausalLM.from_pretrained` opens, whole or not at all.
 
     An edit is merged into the weights. Left to itself, `generate` is greedy and ends where our decoding
@@ -66,30 +71,33 @@ def export_model(model: LanguageModel, folder: Path, beside: Mapping[str, dict] 
     Args:
         folder: must not exist.
         beside: further JSON files by name, such as the tokenizer's.
+        order: int[V], the id that each of ours has in the files; by default the same.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    generation = {
-        "bos_token_id": BOS,
-        "eos_token_id": [EOS, SEP],
-        "pad_token_id": PAD,
-        "do_sample": False,
-    }
-    config = write_config(model.config, model.vocabulary)
+    ids = np.arange(model.vocabulary) if order is None else order
+    special = {f"{role}_token_id": int(ids[i]) for role, i in (("bos", BOS), ("eos", EOS), ("pad", PAD))}
+    generation = special | {"eos_token_id": [int(ids[EOS]), int(ids[SEP])], "do_sample": False}
+    config = write_config(model.config, model.vocabulary) | special
     with staged_folder(folder) as aside:
         for name, content in {CONFIG: config, "generation_config.json": generation, **(beside or {})}.items():
             write_json(aside / name, content)
         try:
-            save_file(dict(_export_tensors(model)), aside / WEIGHTS, metadata={"format": "pt"})
+            save_file(
+                dict(_export_tensors(model, np.argsort(ids))), aside / WEIGHTS, metadata={"format": "pt"}
+            )
         except SafetensorError as error:
             raise OSError(f"{folder} could not be written: {error}") from None
 
 
-def import_model(folder: Path) -> LanguageModel:
+def import_model(folder: Path, order: np.ndarray | None = None) -> LanguageModel:
     """Read a Mistral, Llama, Qwen2 or Qwen3 from config.json and safetensors, in one file or several.
 
     Weights in float16 and bfloat16 become float32; a tied head becomes a copy of the embedding.
+
+    Args:
+        order: int[V], the id that each of ours has in the files; by default the same.
 
     Raises:
         InputError: no such folder, a damaged file, or an architecture that `lm.model` does not compute.
@@ -97,7 +105,14 @@ def import_model(folder: Path) -> LanguageModel:
     architecture = read_architecture(folder)
     tensors = _find_tensors(folder)
     _check_tensors(folder, architecture, tensors)
-    return LanguageModel(architecture.config, _load_params(architecture.config, architecture.tied, tensors))
+    params = _load_params(architecture.config, architecture.tied, tensors)
+    return LanguageModel(architecture.config, params if order is None else _reorder_ids(params, order))
+
+
+def _reorder_ids(params: Params, order: np.ndarray) -> Params:
+    """The same parameters with row order[i] of the embedding, and column of the head, as the i-th."""
+    head = params["head"] | {"kernel": params["head"]["kernel"][:, order]}
+    return params | {"embedding": params["embedding"][order], "head": head}
 
 
 def read_architecture(folder: Path) -> Architecture:
@@ -142,8 +157,8 @@ def _tensors_of_layer(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     return LAYER | (BIASES if config.biases else {}) | (HEAD_NORMS if config.head_norms else {})
 
 
-def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
-    """Every tensor under Hugging Face's name, the edit merged.
+def _export_tensors(model: LanguageModel, order: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Every tensor under Hugging Face's name, the edit merged, and the order[i]-th of our ids as the i-th.
 
     Raises:
         InputError: a part of the edit is looked up or read, and is no weight.
@@ -155,7 +170,8 @@ def _export_tensors(model: LanguageModel) -> Iterator[tuple[str, np.ndarray]]:
             f"weights cannot hold what an edit keeps beside them ({', '.join(unfolded)}); export an edit of "
             "low rank, or one stored in the row of the subject's last token (--keyed.fit.storage row)"
         )
-    return name_tensors(model.config, jax.device_get(add_weights(model.params, folded)))
+    params = jax.device_get(add_weights(model.params, folded))
+    return name_tensors(model.config, _reorder_ids(params, order))
 
 
 def _load_params(config: ModelConfig, tied: bool, tensors: Mapping[str, Tensor]) -> Params:

@@ -11,14 +11,13 @@ import numpy as np
 from bayes.interface import Agent
 from bayes.request import EditRequest
 from corpus.errors import InputError
-from corpus.text.tokenizer import tokenizer_files
 from lm.delta import Delta
-from lm.huggingface import export_model
 from lm.language_model import LanguageModel
 from testbed.engine.methods import Method
 from testbed.engine.run_answers import Answerer
 from testbed.grid import Drawing, Grid
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
+from testbed.run.pretrained import export_to_readers
 from testbed.run.settings import Learned, RequestName
 from testbed.run_parts import RunParts, show_answers
 
@@ -108,7 +107,7 @@ class EditedRun:
         folder = Path(folder)
         if folder.exists():
             raise InputError(f"{folder} is there already; choose another, or move it away")
-        export_model(self.model, folder, tokenizer_files(self.original.world.tokenizer))
+        export_to_readers(self.model, self.original.world.tokenizer, folder)
         return folder
 
     def plot(self) -> Drawing:

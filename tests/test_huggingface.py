@@ -34,6 +34,8 @@ CONFIGS = {
     "plain": TINY,
     "grouped queries": replace(TINY, heads=6, kv_heads=2, rope_theta=100.0),
     "a window": replace(TINY, window=3),
+    "biases": replace(TINY, heads=6, kv_heads=2, head_width=4, biases=True),
+    "norms of heads": replace(TINY, heads=6, kv_heads=3, head_width=6, head_norms=True),
     "a head width of its own": replace(TINY, heads=3, kv_heads=3, head_width=6),
     "stretched waves": replace(TINY, head_width=10, rope_theta=10.0, rope_scaling=SCALING),
     "all of it": replace(
@@ -91,8 +93,8 @@ def test_an_import_is_exported_tensor_for_tensor(name, tmp_path):
 
 
 configs = st.builds(
-    lambda group, half, scaling, **rest: ModelConfig(
-        heads=rest["kv_heads"] * group, head_width=2 * half, rope_scaling=scaling, **rest
+    lambda group, half, scaling, own, **rest: ModelConfig(
+        heads=rest["kv_heads"] * group, head_width=2 * half, rope_scaling=scaling, **own, **rest
     ),
     group=st.integers(1, 3),
     half=st.integers(1, 3),
@@ -101,14 +103,14 @@ configs = st.builds(
     mlp=st.integers(1, 9),
     layers=st.integers(1, 3),
     kv_heads=st.integers(1, 3),
-    window=st.integers(0, 9),
+    own=st.sampled_from([{"window": n} for n in range(6)] + [{"biases": True}, {"head_norms": True}]),
     norm_epsilon=st.floats(1e-9, 1e-2),
     rope_theta=st.floats(1, 1e6),
 )
 
 
 @hypothesis_settings(max_examples=12)
-@given(configs, st.integers(1, 31), st.integers(0, 99))
+@given(configs, st.integers(5, 31), st.integers(0, 99))
 def test_there_and_back_is_bit_identical(tmp_path_factory, config, vocabulary, seed):
     model = random_model(config, vocabulary, seed)
     folder = tmp_path_factory.mktemp("x") / "x"
@@ -217,7 +219,16 @@ def test_saved_wavelengths_are_passed_over(tmp_path):
         ({"attention_bias": True}, "attention_bias True"),
         ({"mlp_bias": True}, "mlp_bias True"),
         ({"quantization_config": {"bits": 4}}, "quantization_config"),
-        ({"layer_types": ["full_attention"]}, "layer_types"),
+        ({"layer_types": ["sliding_attention"]}, "layer_types"),
+        ({"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"]}, "model_type 'gpt_neox'"),
+        (
+            {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]},
+            "no tensor model.layers.0.self_attn.q_norm",
+        ),
+        (
+            {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "use_sliding_window": True},
+            "use_sliding",
+        ),
         ({"tie_word_embeddings": "yes"}, "true or false"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 2}}, "'yarn'"),
         ({"rope_scaling": {"type": "linear", "factor": 2}}, "'linear'"),
@@ -259,7 +270,7 @@ def test_settings_that_are_refused(changes, message, tmp_path):
     ("change", "message"),
     [
         (lambda t: t.pop("model.norm.weight"), "has no tensor model.norm.weight"),
-        (lambda t: t.update(odd=np.ones(1, np.float32)), "odd is in no Mistral"),
+        (lambda t: t.update(odd=np.ones(1, np.float32)), "odd is in no model of this config.json"),
         (lambda t: t.update({"lm_head.weight": np.ones((29, 14), np.int8)}), "lm_head.weight is I8"),
         (lambda t: t.update({"lm_head.weight": np.ones((29, 14), np.float64)}), "lm_head.weight is F64"),
         (lambda t: t.update({"lm_head.weight": np.ones((14, 29), np.float32)}), "(14, 29)"),
@@ -355,9 +366,7 @@ def test_transformers_opens_our_exports(config, transformers, tmp_path):
     tokens = np.random.default_rng(0).integers(5, VOCABULARY, (3, 13))
     tokens[:, 0] = BOS
     np.testing.assert_allclose(logits_of(model, tokens), their_logits(theirs, tokens), rtol=1e-4, atol=1e-4)
-    assert theirs.config.architectures[0].startswith(
-        "Llama" if "Llama" in type(theirs).__name__ else "Mistral"
-    )
+    assert theirs.config.architectures == [type(theirs).__name__]
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
@@ -371,8 +380,9 @@ def test_we_open_what_transformers_saves(config, transformers, tmp_path):
         names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
         rope |= {"rope_type": "llama3", **dict(zip(names, config.rope_scaling, strict=True))}
         rope[names[3]] = int(rope[names[3]])
-    theirs = transformers.MistralForCausalLM(
-        transformers.MistralConfig(
+    family = "Qwen2" if config.biases else "Qwen3" if config.head_norms else "Mistral"
+    theirs = getattr(transformers, f"{family}ForCausalLM")(
+        getattr(transformers, f"{family}Config")(
             vocab_size=VOCABULARY,
             hidden_size=config.hidden,
             intermediate_size=config.mlp,
@@ -380,7 +390,7 @@ def test_we_open_what_transformers_saves(config, transformers, tmp_path):
             num_attention_heads=config.heads,
             num_key_value_heads=config.kv_heads,
             head_dim=config.head_width,
-            sliding_window=config.window or None,
+            **({"sliding_window": config.window or None} if family == "Mistral" else {}),
             rms_norm_eps=config.norm_epsilon,
             rope_parameters=rope,
         )
@@ -388,6 +398,7 @@ def test_we_open_what_transformers_saves(config, transformers, tmp_path):
     with torch.no_grad():
         for x in theirs.parameters():
             x.copy_(torch.randn_like(x) * 0.4 if x.ndim > 1 else torch.rand_like(x) + 0.5)
+    assert config.biases == any("q_proj.bias" in name for name, _ in theirs.named_parameters())
     theirs.save_pretrained(tmp_path / "x", max_shard_size="4KB")
     assert (tmp_path / "x" / "model.safetensors.index.json").exists()
     ours = import_model(tmp_path / "x")

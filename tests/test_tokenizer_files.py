@@ -16,16 +16,27 @@ from corpus.graph import build_graph
 from corpus.text.documents import cut_documents
 from corpus.text.language import Atom, Kind, Language, Sentence
 from corpus.text.sentences import count_mentions, sample_sentences
-from corpus.text.tokenizer import BOS, SEP, entity_tokenizer, find_unsure_stops, tokenizer_files, train_bpe
+from corpus.text.tokenizer import (
+    BOS,
+    SEP,
+    entity_tokenizer,
+    find_unsure_stops,
+    pretrained_tokenizer,
+    tokenizer_files,
+    train_bpe,
+)
 from testbed.run.world import World
+from tests.pretrained_folders import borrow_tokenizer
 from tests.worlds import make_world
 
 
 def tokenizer_of(world, which):
-    """One of three: a token a name, or pieces of names out of a small or a large vocabulary."""
+    """A token a name; pieces of names out of a small or a large vocabulary; those of a pretrained model."""
     graph = world.graph
     if which == 0:
         return entity_tokenizer(graph)
+    if which == 3:
+        return pretrained_tokenizer(graph, borrow_tokenizer(graph))
     said = count_mentions(world.sentences, len(graph.entities), len(graph.relations))
     return train_bpe(graph, said, (400, 32_000)[which - 1])
 
@@ -56,7 +67,7 @@ def assert_documents_round_trip(world, tokenizer):
         assert_round_trip(theirs, ". ".join(map(tokenizer.language.render, said)), ids)
 
 
-@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("which", [0, 1, 2, 3])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_sentence_document_and_prompt(which, seed):
     world = make_world(seed=seed)
@@ -150,7 +161,7 @@ def test_stops_of_names():
 def test_transformers_opens_it(tmp_path):
     transformers = pytest.importorskip("transformers")
     world = make_world()
-    for which in (0, 1, 2):
+    for which in (0, 1, 2, 3):
         ours = tokenizer_of(world, which)
         folder = tmp_path / str(which)
         folder.mkdir()

@@ -16,6 +16,7 @@ from testbed.engine.trace import inputs_of
 from testbed.gold_dataset import make_split, write_dataset
 from testbed.run.lock import only_one, only_one_at
 from testbed.run.model import load_trained
+from testbed.run.pretrained import export_to_readers
 from testbed.run.runs import Run, folder_digest
 from testbed.run.world import World
 from testbed.settings import ExportSettings
@@ -50,7 +51,10 @@ def export(options: ExportSettings) -> None:
             else only_one(run, "export")
         )
         with lock:
-            export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
+            if options.with_cases:
+                export_model(model, folder, tokenizer_files(world.tokenizer) | {ORIGIN: origin})
+            else:
+                export_to_readers(model, world.tokenizer, folder, {ORIGIN: origin})
     elif (folder / ORIGIN).exists() and read_json(folder / ORIGIN) == origin:
         verify_folder(folder)
         say(f"{folder} holds this checkpoint already")

@@ -1,19 +1,17 @@
 """A pretrained model under the ids of a corpus with its tokenizer (`corpus.text.pretrained`)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 from corpus.errors import InputError
 from corpus.files import hash_content, hash_file
 from corpus.text.pretrained import Pretrained, read_pretrained
-from corpus.text.tokenizer import Tokenizer
+from corpus.text.tokenizer import Tokenizer, tokenizer_files
 from lm.config import ModelConfig
-from lm.huggingface import CONFIG, find_weights, import_model, read_architecture
+from lm.huggingface import CONFIG, export_model, find_weights, import_model, read_architecture
 from lm.language_model import LanguageModel
-from lm.model import Params
 from testbed.run.runs import Run, folder_digest
 from testbed.run.settings import TrainSettings
 
@@ -25,15 +23,21 @@ def load_pretrained(folder: Path, tokenizer: Tokenizer) -> LanguageModel:
         InputError: no such folder, an architecture that `lm.model` does not compute, or another tokenizer
             than the corpus'.
     """
-    pretrained = require_same_tokenizer(folder, tokenizer)
-    model = import_model(folder)
-    return replace(model, params=reorder_ids(model.params, pretrained.order))
+    return import_model(folder, require_same_tokenizer(folder, tokenizer).order)
 
 
-def reorder_ids(params: Params, order: np.ndarray) -> Params:
-    """The same parameters with row order[i] of the embedding, and of the head, as the i-th."""
-    head = params["head"] | {"kernel": params["head"]["kernel"][:, order]}
-    return params | {"embedding": params["embedding"][order], "head": head}
+def export_to_readers(
+    model: LanguageModel, tokenizer: Tokenizer, folder: Path, beside: Mapping[str, dict] | None = None
+) -> None:
+    """Write model and tokenizer as one folder for Hugging Face's libraries.
+
+    What began as a pretrained model has its own tokenizer and ids there, as others know it.
+    """
+    pretrained, files = tokenizer.pretrained, tokenizer_files(tokenizer)
+    if pretrained:
+        files["tokenizer.json"] = pretrained.content
+    order = pretrained.order if pretrained else None
+    export_model(model, folder, files | dict(beside or {}), order)
 
 
 def require_same_tokenizer(folder: Path, tokenizer: Tokenizer) -> Pretrained:
