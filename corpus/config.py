@@ -346,10 +346,10 @@ class TokenizerConfig:
     kind: Literal["entity", "bpe", "pretrained"] = "entity"
     """entity: one token per entity, relation and word; bpe: byte-pair encoding trained on the corpus;
     pretrained: that of the model in `path`, from which testbed.train --model.from goes on."""
-    path: str = ""
-    """Folder of a pretrained model in Hugging Face's format (pretrained)."""
     vocabulary: int = 32_000
     """Largest number of entries of the vocabulary of byte pairs."""
+    path: str = ""
+    """Folder of a pretrained model in Hugging Face's format (pretrained)."""
 
     def __post_init__(self) -> None:
         if self.vocabulary < 64:

@@ -16,6 +16,8 @@ paper-laptop  the same 100,000 facts, each sentence once in a short document, an
             a token for each name; trains in a quarter of an hour on two cores
 paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 512: 10,000 facts take an hour
             and a half of one core (experiments.pretrain --fact-count 10000); 100,000 would take fourteen
+smollm      158 facts with exact posteriors, which the pretrained SmolLM2-135M of the folder smollm goes on to
+            read in half an hour of one core (docs/models.md)
 """
 
 from dataclasses import replace
@@ -55,6 +57,14 @@ CORPUS = {
     ),
     "paper-laptop": CorpusSettings(run="paper-laptop", world=PAPER_WORLD, documents=SHORT_DOCUMENTS),
     "paper-cpu": CorpusSettings(run="paper-cpu", world=PAPER_WORLD, documents=SHORT_DOCUMENTS),
+    "smollm": CorpusSettings(
+        run="smollm",
+        world=WorldConfig(subjects=40, builtin=BuiltinWorld(upstream_objects=8, downstream_objects=6)),
+        kind="exact",
+        exact=ExactConfig(row_mass=0.2),
+        documents=DocumentConfig(reshuffles=1),
+        tokenizer=TokenizerConfig(kind="pretrained", path="smollm"),
+    ),
     "taxi": CorpusSettings(
         run="taxi",
         world=WorldConfig(source="taxonomy"),
@@ -222,6 +232,22 @@ TRAIN = {
             checkpoint_every=1000,
         ),
     ),
+    "smollm": TrainSettings(
+        run="smollm",
+        model=ModelConfig(precision="bfloat16"),
+        model_from="smollm",
+        train=TrainConfig(
+            # 98,000 tokens: the corpus nearly three times.
+            steps=96,
+            rows=4,
+            row_length=256,
+            optimizer="adamw",
+            learning_rate=4e-4,
+            warmup=5,
+            evaluate_every=48,
+            checkpoint_every=48,
+        ),
+    ),
     "taxi": TrainSettings(
         run="taxi",
         model=TWO_LAYERS,
@@ -260,6 +286,7 @@ EDIT = {
     "paper": EditSettings(run="paper", cases=CaseConfig(count=5000), configs=TWELVE_LAYERS),
     "paper-cpu": EditSettings(run="paper-cpu", cases=CaseConfig(count=5000), configs=TWELVE_LAYERS),
     "paper-laptop": EditSettings(run="paper-laptop", cases=CaseConfig(count=5000), configs=SMALL_MODELS),
+    "smollm": EditSettings(run="smollm", agent="exact", cases=CaseConfig(count=40), configs=TWELVE_LAYERS),
     "taxi": EditSettings(
         run="taxi",
         evaluation="taxi",

@@ -317,7 +317,7 @@ def tokenizer_files(tokenizer: Tokenizer) -> dict[str, dict]:
         out = _tokenize_names(tokenizer.pieces)
     elif tokenizer.pretrained:
         out = tokenizers.Tokenizer.from_str(tokenizer.bpe.to_str())
-        names = {name: out.id_to_token(i) for name, i in SPECIAL_IDS.items()}
+        names = {name: str(out.id_to_token(i)) for name, i in SPECIAL_IDS.items()}
     else:
         out = _tokenize_words(tokenizer.bpe, tokenizer.language)
     out.add_special_tokens([AddedToken(name, normalized=False) for name in names.values()])
