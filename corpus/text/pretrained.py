@@ -84,13 +84,13 @@ def read_pretrained(folder: Path) -> Pretrained:
         raise InputError(f"{folder / TOKENIZER} has no token {STOP!r}, which would stop a sentence")
     special = [one["id"] for one in content.get("added_tokens", []) if one.get("special")]
 
-    def named(role: str) -> int | None:
+    def find_special(role: str) -> int | None:
         name = names.get(f"{role}_token")
         name = name.get("content") if isinstance(name, dict) else name
         found = config.get(f"{role}_token_id") if name is None else tokenizer.token_to_id(str(name))
         return found[0] if isinstance(found, list) else found
 
-    wanted = {role: named(role) for role in ("bos", "eos", "pad", "unk")}
+    wanted = {role: find_special(role) for role in ("bos", "eos", "pad", "unk")}
     free = [one for one in [*wanted.values(), *special] if one is not None and one != stop]
     chosen: dict[str, int] = {}
     for role, wish in wanted.items():
