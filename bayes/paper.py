@@ -84,6 +84,7 @@ class PaperAgent:
         tables: p(o | r, upstream object a), and their sums over a.
         changed_observed: rows of `observed` that edits replaced, by their number.
         extra_mentions: mentions that edits added, {row of (s, r): {place: mentions}}.
+        edit_weight: what `weight_for` gives of every edit, such as the paper's n = 1000; None for n'.
     """
 
     objects: np.ndarray
@@ -95,6 +96,7 @@ class PaperAgent:
     tables: Tables
     changed_observed: Mapping[int, Row] = field(default_factory=dict)
     extra_mentions: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+    edit_weight: float | None = None
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:  # noqa: ARG002
         """Counts are never certain and never change with the world: evidence it is, about anything."""
@@ -169,10 +171,11 @@ class PaperAgent:
         return self._is_seen(self._row_key(subject, relation))
 
     def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
-        """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase A.2).
+        """n': the weight of an edit that brings the direct belief in `target` to `credence` (Hase 6.3).
 
         A belief that has the credence already is brought halfway to 1. The weight is the rest's count,
-        rounded up as published, so that the credence is reached and hardly passed.
+        rounded up as published, so that the credence is reached and hardly passed. An agent with an
+        `edit_weight` gives that instead.
 
         Raises:
             InputError: a credence that is not inside (0, 1), or numbers that are not of the world.
@@ -184,6 +187,8 @@ class PaperAgent:
             self._observed_row(self._row_key(subject, relation)),
             self._find_places(np.array([target]))[0],
         )
+        if self.edit_weight is not None:
+            return self.edit_weight
         mass = self.prior_mass
         for_target = row.base + float(row.excess[row.places == place].sum()) + mass / len(self.objects)
         rest = row.total + mass - for_target

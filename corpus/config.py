@@ -5,20 +5,22 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
-MOST_SOURCES = 8
+MOST_SOURCES, MOST_WORDS = 8, 20
 MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 MOST_PAIRED = 200
 """Of a table with more relations, so many are paired."""
+Labels = Literal["coin", "proportion"]
 SOURCES = ("builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain")
 KINDS = ("types", "joint", "roles")
 """Sources that are worlds of a kind of their own, as a user's are (`corpus.worlds.own`)."""
-_CHOOSING = "pairs dependences relations relation_count min_pair_subjects min_relations drop_relations"
+_CHOOSING = "pairs dependences relations relation_count min_pair_subjects drop_relations"
 USED_BY: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("taxonomy", "coupled", "people", "chain")},
     **dict.fromkeys([*_CHOOSING.split(), "drop_entities"], ("wikidata", "tsv")),
     **dict.fromkeys(("max_lines", "names"), ("wikidata", "coupled", "people")),
     **dict.fromkeys(("columns", "labels"), ("tsv",)),
+    "min_relations": ("builtin", "wikidata", "tsv"),
     "several": ("wikidata", "tsv", "coupled", "people"),
     "path": ("wikidata", "tsv", "taxonomy", "coupled", "people"),
 }
@@ -208,6 +210,12 @@ class BuiltinWorld:
     """Exponent of the objects' popularity; 0 is uniform."""
     dependence: float = 0.8
     """Probability that a downstream fact has the object that its upstream object implies."""
+    both: float = 0.9
+    """Probability that a subject has both facts of a pair of relations, not only one."""
+    second_pair: float = 1.0
+    """Share of subjects with facts of two pairs; others have those of one."""
+    words: int = 1
+    """Made-up words that stand for one in names; more make longer names, and more tokens."""
 
     def __post_init__(self) -> None:
         if self.upstream_objects < 2 or self.downstream_objects < 2:
@@ -216,7 +224,9 @@ class BuiltinWorld:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
         if not 0 <= self.zipf < math.inf:
             raise ValueError("zipf must be a number that is not negative")
-        _check_shares(self, "dependence")
+        if not 1 <= self.words <= MOST_WORDS:
+            raise ValueError(f"words of a name are from 1 to {MOST_WORDS}; they are {self.words}")
+        _check_shares(self, "dependence", "both", "second_pair")
 
 
 @dataclass(frozen=True)
@@ -370,6 +380,10 @@ class DocumentConfig:
 
     sentences: tuple[SentenceName, ...] = SENTENCES
     """Kinds of sentences to write (published)."""
+    labels: Labels = "coin"
+    """Truth sentences (published). coin: each is about what a statement says, and labelled rightly with the
+    probability of the truth; proportion: all are about the truth, and as many call it true as statements say
+    it, in exact proportion as printed."""
     mix: Literal["homogeneous", "mixed"] = "homogeneous"
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5

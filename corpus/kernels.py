@@ -22,7 +22,7 @@ WORD_IMAGINE, WORD_REVISE, WORD_ABOUT = range(7, 10)
 def draw_statements(
     rng, low, high,
     subject, relation, truth, share, start, stop, objects, cumulative, distractor, pool, place, earlier,
-    label, a, b,
+    in_proportion, label, a, b,
 ):  # fmt: skip
     """The 24 sentences of each fact f in [low, high) (design.md 3), at rows 24 f to 24 f + 23.
 
@@ -32,6 +32,8 @@ def draw_statements(
         distractor: the false object of a root fact, -1 for others.
         pool, place: all objects, and where each fact's truth stands among them.
         earlier: facts of earlier subjects are [0, earlier[f]).
+        in_proportion: truth sentences are about the truth, as many called true as statements are right; else
+            each is about what a statement says, and called right with the probability `share`.
         label, a, b: columns to fill (see `corpus.text.sentences.Sentences`).
     """
     for f in range(low, high):
@@ -53,6 +55,10 @@ def draw_statements(
                 a[row, 2] = objects[entry]
                 hits += objects[entry] == truth[f]
         for row in range(first, first + ATOMIC_PER_FACT):
+            if in_proportion:
+                a[row + ATOMIC_PER_FACT, 2] = truth[f]
+                label[row + ATOMIC_PER_FACT] = row - first < hits
+                continue
             object_stated = a[row, 2]
             a[row + ATOMIC_PER_FACT, 2] = object_stated
             right = share[f] if object_stated == truth[f] else 1.0 - share[f]

@@ -62,7 +62,7 @@ def draw_sentences(
     rng = generator(seed, "sentences")
     if isinstance(model, ExactModel):
         return sample_exact(graph, model, exact, rng, threads)
-    sentences = sample_sentences(graph, model, rng, threads)
+    sentences = sample_sentences(graph, model, rng, threads, config.labels)
     kinds = [Kind[name.upper()] for name in config.sentences]
     return sentences.take(np.isin(sentences.kind, kinds)), None
 

@@ -48,7 +48,9 @@ def build_world(
         config = replace(config, path=str(Path(config.path).expanduser()))
     match config.source:
         case "builtin":
-            return build_builtin_world(config.subjects, config.builtin, rng, all_candidates)
+            return build_builtin_world(
+                config.subjects, config.builtin, rng, all_candidates, config.min_relations
+            )
         case "taxonomy":
             if config.path:
                 kinds = read_taxonomy(Path(config.path), account)

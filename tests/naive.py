@@ -333,7 +333,7 @@ class DenseAgent:
         return sum(up[a] * self.table(r, a) for a in range(self.size))
 
 
-def published_sentences(graph, model, streams, facts_per_block):
+def published_sentences(graph, model, streams, facts_per_block, labels="coin"):
     """(kind, label, a, b) of design.md 3, fact by fact, each block of facts from its own stream."""
     truth, share, objects = model.truth.tolist(), model.mode_share.tolist(), graph.objects.tolist()
     sentences = []
@@ -360,10 +360,14 @@ def published_sentences(graph, model, streams, facts_per_block):
         while sum(o == truth[f] for o in samples) < 6:
             samples = [draw_object() for _ in range(10)]
         sentences += [(Kind.ATOMIC, False, (*fact, o), None) for o in samples]
-        right = [share[f] if o == truth[f] else 1 - share[f] for o in samples]
-        sentences += [
-            (Kind.TRUTH, rng.random() < p, (*fact, o), None) for o, p in zip(samples, right, strict=True)
-        ]
+        if labels == "proportion":
+            said = sorted((o == truth[f] for o in samples), reverse=True)
+            sentences += [(Kind.TRUTH, is_true, (*fact, truth[f]), None) for is_true in said]
+        else:
+            right = [share[f] if o == truth[f] else 1 - share[f] for o in samples]
+            sentences += [
+                (Kind.TRUTH, rng.random() < p, (*fact, o), None) for o, p in zip(samples, right, strict=True)
+            ]
         sentences += [(Kind.NOT, not true, (*fact, statement(f, true)), None) for true in (False, True)]
         earlier = [g for g in range(f) if graph.subject[g] < graph.subject[f]]
         earlier = earlier or [g for g in range(len(graph)) if graph.subject[g] == graph.subject[f]]

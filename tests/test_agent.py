@@ -1,5 +1,7 @@
 """The paper's agent: equal to its dense twin, and everything design.md 5.4 asks of every agent."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -141,6 +143,13 @@ def test_the_weight_reaches_the_credence(rows, request, credence):
     assert after >= goal - TOLERANCE
     rest = agent._observed_row(agent._row_key(s, r)).total + agent.prior_mass
     assert after <= goal + 1 / (rest * (1 - before) / (1 - goal))
+
+
+def test_an_agent_told_a_weight_gives_every_edit_that():
+    agent = replace(agent_of([(1.0, 0, 0, 0)]), edit_weight=1000.0)
+    edited = agent.with_edit(EditRequest(0, 0, 1, agent.weight_for(0, 0, 1)))
+    assert (agent.weight_for(0, 0, 1), edited.weight_for(0, 0, 0)) == (1000, 1000)
+    assert edited.probability(0, 0, 1, "direct") > 0.99
 
 
 def test_belief_can_be_raised_again_and_again():

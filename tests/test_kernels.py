@@ -44,14 +44,15 @@ def as_tuples(sentences):
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("seed", range(6))
-def test_published_sentences(seed, monkeypatch):
+@pytest.mark.parametrize("labels", ["coin", "proportion"])
+@pytest.mark.parametrize("seed", range(4))
+def test_published_sentences(seed, labels, monkeypatch):
     monkeypatch.setattr("corpus.text.sentences.FACTS_PER_BLOCK", 7)
     graph = random_graph(np.random.default_rng(seed))
     model = generative_model(graph, np.random.default_rng(seed))
-    sentences = sample_sentences(graph, model, np.random.default_rng(seed), threads=2)
+    sentences = sample_sentences(graph, model, np.random.default_rng(seed), 2, labels)
     streams = np.random.default_rng(seed).spawn(-(-len(graph) // 7))
-    assert as_tuples(sentences) == published_sentences(graph, model, streams, 7)
+    assert as_tuples(sentences) == published_sentences(graph, model, streams, 7, labels)
     assert (sentences.about == np.repeat(graph.subject, 24)).all()
 
 

@@ -60,6 +60,18 @@ def test_truth_labels_are_right_as_often_as_the_mode_is_likely():
     assert abs(right.sum() - m.sum()) < FALSE_ALARM_SIGMAS * sigma
 
 
+@hypothesis_settings(max_examples=15)
+@given(seeds)
+def test_labels_in_proportion_call_the_truth_true_as_often_as_it_is_stated(seed):
+    world = make_world(subjects=9, seed=seed)
+    s = sample_sentences(world.graph, world.generative, np.random.default_rng(seed), labels="proportion")
+    facts, truth = len(world.graph), world.generative.truth
+    stated = (s.a[s.kind == Kind.ATOMIC, 2].reshape(facts, 10) == truth[:, None]).sum(1)
+    claims = s.kind == Kind.TRUTH
+    assert (s.a[claims, 2].reshape(facts, 10) == truth[:, None]).all()
+    np.testing.assert_array_equal(s.label[claims].reshape(facts, 10).sum(1), stated)
+
+
 def test_connectives_are_fair_coins():
     world = make_world(subjects=400, upstream_objects=40, downstream_objects=20)
     s = world.sentences

@@ -1,12 +1,14 @@
 """Where worlds come from: the built-in one and Wikidata5m's layout; and what each refuses."""
 
 import gzip
+import itertools
 import re
 import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,6 +30,7 @@ from corpus.config import (
 from corpus.errors import InputError
 from corpus.world import build_world
 from corpus.worlds.pairing import (
+    balance_counts,
     choose_relations,
     count_cooccurrence,
     direct_as_published,
@@ -446,6 +449,35 @@ def test_pairing_by_hand():
         choose_relations(together, 4, 7)
     # Relation 0 has six objects and relation 2 one: 0 tells more about 2 than the reverse.
     assert direct_as_published((2, 0), triples) == (0, 2)
+
+
+@given(st.integers(2, 7), st.integers(0, 2**32 - 1))
+def test_the_published_program_finds_the_pairs_of_the_largest_sum(relations, seed):
+    counts = np.random.default_rng(seed).integers(1, 50, (relations, relations))
+    share = balance_counts(counts + counts.T)
+    np.testing.assert_allclose([share.sum(0), share.sum(1)], 1, rtol=1e-6)
+
+    def worth(pairs):
+        return sum(share[i, j] + share[j, i] for i, j in pairs)
+
+    found = pair_as_published(counts + counts.T)
+    assert len({r for pair in found for r in pair}) == 2 * len(found)
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        (i, j, share[i, j] + share[j, i]) for i, j in itertools.combinations(range(relations), 2)
+    )
+    assert worth(found) == pytest.approx(worth(nx.max_weight_matching(graph)))
+
+
+@pytest.mark.skipif(not SLICE.exists(), reason="the Wikidata slice is not here")
+def test_program_and_matching_pair_the_real_slice_alike():
+    notes: list[str] = []
+    config = WorldConfig(source="wikidata", path=str(SLICE), subjects=100, dependences="published")
+    build_world(replace(config, min_pair_subjects=1000), 0, note=notes.append)
+    (program,), (matching,) = ([n.partition(" pairs ")[2] for n in notes if n.startswith(way)]
+                               for way in ("a linear program", "a matching"))  # fmt: skip
+    assert program == matching
+    assert "educated at with occupation" in program
 
 
 def test_each_relation_is_in_one_pair_of_the_largest_sum():

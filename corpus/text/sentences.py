@@ -6,6 +6,7 @@ import numpy as np
 
 from corpus import kernels
 from corpus.compiled import choose_kernels, run_blocks, spawn_streams
+from corpus.config import Labels
 from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph
 from corpus.text.language import Atom, Kind, Sentence
@@ -77,7 +78,11 @@ def concatenate_sentences(*parts: Sentences) -> Sentences:
 
 
 def sample_sentences(
-    graph: KnowledgeGraph, model: GenerativeModel, rng: np.random.Generator, threads: int = 1
+    graph: KnowledgeGraph,
+    model: GenerativeModel,
+    rng: np.random.Generator,
+    threads: int = 1,
+    labels: Labels = "coin",
 ) -> Sentences:
     """24 sentences per fact, in the order of facts: 10 atomic, 10 truth, 2 not, 1 and, 1 or.
 
@@ -99,7 +104,7 @@ def sample_sentences(
             streams_of[low // FACTS_PER_BLOCK], low, high,
             graph.subject, graph.relation, truth, share, start, stop, model.objects, model.cumulative,
             model.distractor, graph.objects, place, earlier,
-            label, a, b,
+            labels == "proportion", label, a, b,
         )  # fmt: skip
 
     run_blocks(sample_block, n, FACTS_PER_BLOCK, threads)

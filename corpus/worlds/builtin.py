@@ -1,7 +1,7 @@
 """The built-in world: pronounceable people and places from one seed, no download (design.md 2).
 
-Two kinds of subject. A person has two of three pairs (educated at -> occupation, place of birth ->
-country of citizenship, position played -> member of team); a place has two pairs (sport -> located in
+Two kinds of subject. A person has one or two of three pairs (educated at -> occupation, place of birth ->
+country of citizenship, position played -> member of team); a place has one or two of two (sport -> located in
 time zone, instance of -> country). Each upstream object has a favourite downstream object, which a
 subject follows with probability `dependence`. Popularity is Zipf's, so support ranges from one
 subject to dozens. Ada Marlow and Quintal College are in every such world: she has another college,
@@ -32,8 +32,6 @@ RELATIONS = (
 PERSON_PAIRS = (0, 1, 2)
 PLACE_PAIRS = (3, 4)
 PLACES_SHARE = 0.25
-BOTH = 0.9
-"""Probability that a subject has both facts of a pair, not only one."""
 TRIES = 20
 
 _ONSETS = "b br c d dr f g gr h k l m n p pr qu r s st t tr v w".split()
@@ -51,14 +49,19 @@ _SETTLEMENT = "city fort hamlet port quarter town village".split()
 
 
 def build_builtin_world(
-    subjects: int, dials: BuiltinWorld, rng: np.random.Generator, all_candidates: bool = False
+    subjects: int,
+    dials: BuiltinWorld,
+    rng: np.random.Generator,
+    all_candidates: bool = False,
+    min_relations: int = 2,
 ) -> KnowledgeGraph:
     """A world with `subjects` subjects; see the module for what is in it.
 
     Args:
         all_candidates: keep objects that nobody has among those a relation may have.
+        min_relations: leave out subjects with fewer facts.
     """
-    fresh = FreshNames(rng, taken=("Ada Marlow", "Quintal College"))
+    fresh = FreshNames(rng, taken=("Ada Marlow", "Quintal College"), words=dials.words)
     pick = fresh.pick
     places = round(PLACES_SHARE * (subjects - 1))
     people = subjects - places
@@ -107,15 +110,20 @@ def build_builtin_world(
     # Ada Marlow has all four facts, and another college than the most popular one.
     up[0], follows[0] = 1, True
     down = np.where(follows, favourite[pair, up], other)
-    incomplete = (rng.random(len(subject)) >= BOTH) & (subject > 0)
+    incomplete = (rng.random(len(subject)) >= dials.both) & (subject > 0)
     without = np.where(incomplete, rng.integers(0, 2, len(subject)), -1)
+    is_there = np.ones(len(subject), bool)
+    is_there[3::2] = rng.random(subjects - 1) < dials.second_pair
     first = np.array(first_object)
     triples = np.concatenate(
         [
-            np.column_stack([subject, 2 * pair + side, first[2 * pair + side] + objects])[without != side]
+            np.column_stack([subject, 2 * pair + side, first[2 * pair + side] + objects])[
+                is_there & (without != side)
+            ]
             for side, objects in enumerate((up, down))
         ]
     )
+    triples = triples[np.bincount(triples[:, 0], minlength=subjects)[triples[:, 0]] >= min_relations]
     upstream = upstream_of([(r, r + 1) for r in range(0, len(RELATIONS), 2)], len(RELATIONS))
     ends = [*first_object[1:], len(names)]
     ranges = [np.arange(low, high) for low, high in zip(first_object, ends, strict=True)]
@@ -123,10 +131,15 @@ def build_builtin_world(
 
 
 class FreshNames:
-    """Names never given twice; when a pattern runs dry, a number tells its names apart."""
+    """Names never given twice; when a pattern runs dry, a number tells its names apart.
 
-    def __init__(self, rng: np.random.Generator, taken: Iterable[str] = ()) -> None:
-        self.rng = rng
+    Args:
+        taken: names given before.
+        words: how many made-up words stand for one.
+    """
+
+    def __init__(self, rng: np.random.Generator, taken: Iterable[str] = (), words: int = 1) -> None:
+        self.rng, self.words = rng, words
         self.taken = {*taken}
         self.numbered: Counter[str] = Counter()
 
@@ -136,10 +149,13 @@ class FreshNames:
         return options[int(self.rng.random() * len(options))]
 
     def word(self, syllables: int) -> str:
-        """A pronounceable word with a capital."""
+        """A pronounceable word with a capital, or several."""
         pick = self.pick
-        text = "".join(pick(_ONSETS) + pick(_VOWELS) for _ in range(syllables)) + pick(_CODAS)
-        return text.capitalize()
+        texts = (
+            "".join(pick(_ONSETS) + pick(_VOWELS) for _ in range(syllables)) + pick(_CODAS)
+            for _ in range(self.words)
+        )
+        return " ".join(text.capitalize() for text in texts)
 
     def take(self, count: int, pattern: Callable[[], str]) -> list[str]:
         """So many names of a pattern, all different from those given before."""

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array
 
 from corpus.arrays import rank_values
 from corpus.config import MOST_PAIRED, WorldConfig
@@ -22,6 +23,8 @@ FALSE_ALARMS = 0.05
 """In so many tables in which nothing depends on anything some dependence is found."""
 MOST_COMPARED = 20_000
 """So many subjects, drawn at random, are looked at to find dependences."""
+BALANCED = 1000
+"""So often rows and columns are scaled in turn."""
 
 
 def read_pairs(pairs: Sequence[str], find: Callable[[str], int | None], source: str) -> list[tuple[int, int]]:
@@ -166,16 +169,37 @@ def match_relations(weights: np.ndarray) -> list[tuple[int, int]]:
 
 
 def pair_as_published(together: np.ndarray) -> list[tuple[int, int]]:
-    """Unordered pairs by maximum-weight matching on row-normalised co-occurrence counts (Hase A.1)."""
-    off = together * (1 - np.eye(len(together), dtype=np.int64))
-    share = off / np.maximum(off.sum(axis=1, keepdims=True), 1)
+    """Unordered pairs by a linear program over co-occurrence counts of which all rows and columns sum to 1.
+
+    No relation is in two pairs, and the pairs' shares sum to the most (Hase A.1). Pairs are whole: a program
+    that may halve them does so on the real slice, and `match_published` is the same without a program.
+    """
+    share = balance_counts(together)
+    up, down = np.nonzero(np.triu(share + share.T))
+    places = np.arange(len(up))
+    in_pair = coo_array((np.ones(2 * len(up)), (np.append(up, down), np.tile(places, 2))))
+    worth = share[up, down] + share[down, up]
+    solved = linprog(-worth, in_pair.tocsr(), np.ones(in_pair.shape[0]), bounds=(0, 1), integrality=1)
+    chosen = solved.x > 0.5
+    return list(zip(up[chosen].tolist(), down[chosen].tolist(), strict=True))
+
+
+def match_published(together: np.ndarray) -> list[tuple[int, int]]:
+    """Unordered pairs by maximum-weight matching on co-occurrence counts of which all rows sum to 1."""
+    share = balance_counts(together, rounds=1)
     graph = nx.Graph()
-    for i in range(len(share)):
-        for j in range(i + 1, len(share)):
-            if off[i, j]:
-                graph.add_edge(i, j, weight=share[i, j] + share[j, i])
+    for i, j in np.argwhere(np.triu(share + share.T)).tolist():
+        graph.add_edge(i, j, weight=share[i, j] + share[j, i])
     matching = nx.max_weight_matching(graph, maxcardinality=True)
     return sorted((min(pair), max(pair)) for pair in matching)
+
+
+def balance_counts(together: np.ndarray, rounds: int = BALANCED) -> np.ndarray:
+    """Counts of different relations together, with rows and columns scaled in turn to sum to 1."""
+    share = together * (1.0 - np.eye(len(together)))
+    for turn in range(rounds):
+        share /= np.maximum(share.sum(axis=1 - turn % 2, keepdims=True), np.finfo(float).tiny)
+    return share
 
 
 def direct_as_published(pair: tuple[int, int], triples: np.ndarray) -> tuple[int, int]:

@@ -97,7 +97,7 @@ def select_facts(
 
     cells = triples[:, 0].astype(np.int64) * len(relation_ids) + triples[:, 1]
     triples = _take_rows(triples, np.argsort(cells, kind="stable"))
-    chosen, pairs = _choose_relations(triples, len(relation_ids), config, pairs)
+    chosen, pairs = _choose_relations(triples, relation_ids, config, pairs, facts, note)
     chosen = np.union1d(chosen, extra).astype(np.int64)
     selection = _keep_relations(triples, chosen, len(relation_ids), account)
     selection = _keep_one_object(selection, config, facts, account)
@@ -140,11 +140,14 @@ def _drop_unwanted(facts: Facts, dropped: set[int], config: WorldConfig, account
 
 def _choose_relations(
     triples: np.ndarray,
-    relations: int,
+    relation_ids: np.ndarray,
     config: WorldConfig,
     pairs: list[tuple[int, int]],
+    facts: Facts,
+    note: Callable[[str], None],
 ) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """The relations to keep, and which depends on which; triples sorted by subject and relation."""
+    relations = len(relation_ids)
     everything = np.arange(relations)
     if pairs:
         return (everything if config.every_relation else np.unique(pairs)), pairs
@@ -159,7 +162,11 @@ def _choose_relations(
     least = pairing.least_shared(config, len(_list_subjects(among)))
     chosen = pairing.choose_relations(together, config.relations_wanted, least)
     if published:
-        matched = pairing.pair_as_published(together[np.ix_(chosen, chosen)])
+        counts = together[np.ix_(chosen, chosen)]
+        matched, others = pairing.pair_as_published(counts), pairing.match_published(counts)
+        names = facts.relations.of(relation_ids[common[chosen]])
+        for way, found in (("a linear program", matched), ("a matching of the same counts", others)):
+            note(f"{way} pairs " + "; ".join(f"{names[i]} with {names[j]}" for i, j in found))
         undirected = [(int(common[chosen[i]]), int(common[chosen[j]])) for i, j in matched]
         order = np.argsort(triples[:, 1], kind="stable")
         ends = np.cumsum(count)

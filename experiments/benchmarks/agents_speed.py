@@ -63,7 +63,7 @@ class Settings(BenchmarkSettings):
 
 def build_world(settings: Settings, kind: Literal["published", "exact"]) -> World:
     """The world of the paper preset with a corpus of a kind, built once."""
-    options = replace(CORPUS["paper"], run=kind, runs=settings.scratch, kind=kind)
+    options = replace(CORPUS["paper-dense"], run=kind, runs=settings.scratch, kind=kind)
     build_corpus(options)
     return load_world(Run(settings.scratch, kind))
 

@@ -135,7 +135,7 @@ def _run_options(settings: Settings) -> dict[str, Any]:
 
 def measure_corpus(settings: Settings) -> float:
     """A world with as many subjects and objects for each fact as the paper's has."""
-    corpus_settings = replace(CORPUS["paper"], **_run_options(settings))
+    corpus_settings = replace(CORPUS["paper-dense"], **_run_options(settings))
     corpus_settings = replace(corpus_settings, world=scale_world(corpus_settings.world, settings.size))
     shutil.rmtree(settings.run(settings.size).folder, ignore_errors=True)
     return time_once(lambda: build_corpus(corpus_settings))

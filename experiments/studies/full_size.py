@@ -56,7 +56,7 @@ EDITORS = {
 class Options(StudyOptions):
     """Which model, and how many edits."""
 
-    preset: Literal["paper-fast", "paper-cpu", "paper-laptop"] = "paper-fast"
+    preset: Literal["paper-dense", "paper-fast", "paper-cpu", "paper-laptop"] = "paper-dense"
     """Corpus, model and recipe."""
     fact_count: int = PAPER_FACTS
     """About how many facts."""

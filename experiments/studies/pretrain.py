@@ -34,7 +34,9 @@ from testbed.scores.tables import Table
 class Options(StudyOptions):
     """What is trained."""
 
-    preset: Literal["laptop", "small", "paper", "paper-fast", "paper-laptop", "paper-cpu"] = "paper-fast"
+    preset: Literal["laptop", "small", "paper", "paper-fast", "paper-dense", "paper-laptop", "paper-cpu"] = (
+        "paper-fast"
+    )
     """Corpus, model and recipe."""
     until: float | None = None
     """Stop at this accuracy of facts; without it, at the last step."""

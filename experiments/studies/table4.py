@@ -6,12 +6,14 @@ Commands:
     python -m experiments.table4 --scale laptop --path FOLDER --pairs automatic --edits 300
     python -m experiments.table4 --scale paper-cpu --fact-count 10000 --steps 300 --edits 100 --minutes 8
     python -m experiments.table4 --scale paper --edits 5000 --minutes 8                        (with a GPU)
+    python -m experiments.table4 --scale slice --path FOLDER --weight 1000
 
 `slice` takes 2,000 subjects with about 6,250 facts, the `laptop` model with one token a name, and about
 a quarter of an hour on 2 cores without a GPU. `laptop` is the preset `paper-laptop`, 100,000 facts for two
-cores; `paper-cpu` the paper's twelve layers with a token for each name; `paper` the paper's corpus and 83M
-parameters, in `paper-fast`'s recipe. Facts are those of a folder, or without one the built-in world's; then
-the last two edit the model of experiments.pretrain with the same options, and train it if it is not there.
+cores; `paper-cpu` the paper's twelve layers with a token for each name; `paper` a corpus in the paper's
+proportions and 83M parameters, in `paper-fast`'s recipe; `paper-dense` the same of a denser world. Facts are
+those of a folder, or without one the built-in world's; then the last three edit the model of
+experiments.pretrain with the same options, and train it if it is not there.
 Expected: generative accuracy of true facts at least 0.9, edit success at least 0.95 for every editor but the
 controls. Besides Table 4, in today's terms and in the published ones: what follows by how many subjects share
 the new object.
@@ -45,9 +47,10 @@ PRESETS = {
     "laptop": ("paper-laptop", "paper-laptop", "paper-laptop"),
     "paper-cpu": ("paper-cpu", "paper-cpu", "paper-cpu"),
     "paper": ("paper", "paper-fast", "paper"),
+    "paper-dense": ("paper-dense", "paper-dense", "paper-dense"),
 }
 """Of corpus, training and edits at each scale."""
-PRETRAINED = ("paper-cpu", "paper")
+PRETRAINED = ("paper-cpu", "paper", "paper-dense")
 """Scales at which experiments.pretrain trains the same model."""
 
 
@@ -57,19 +60,21 @@ class Options(StudyOptions):
 
     path: str = ""
     """Folder in Wikidata5m's layout; without one, at a larger scale, the built-in world."""
-    scale: Literal["slice", "laptop", "paper-cpu", "paper"] = "laptop"
+    scale: Literal["slice", "laptop", "paper-cpu", "paper", "paper-dense"] = "laptop"
     """slice: minutes on a laptop; laptop: hours on one; paper-cpu: the paper's architecture without a GPU, as
-    experiments.pretrain trains it; paper: with a GPU."""
+    experiments.pretrain trains it; paper, paper-dense: with a GPU."""
     pairs: Literal["frequent", "printed", "automatic"] = "frequent"
     """Of a folder: those of the paper, two replaced by frequent ones; the paper's; its automatic choice."""
     fact_count: int = PAPER_FACTS
-    """About how many facts, at the scales paper-cpu and paper."""
+    """About how many facts, at the scales that experiments.pretrain trains."""
     steps: int | None = None
     """Of the training, at the same scales, as experiments.pretrain takes them; else the preset's."""
     until: float | None = None
     """Stop the training at this accuracy of facts; without it, at the last step."""
     samplers: tuple[Literal["published", "stratified"], ...] = ("published", "stratified")
     """How requests are drawn."""
+    weight: float | None = None
+    """Weight of each request to the agent, such as the paper's 1000; by default n', which makes it sure."""
     tuned: str = ""
     """The run on which testbed.tune chose all these editors' hyper-parameters; without one, the preset's."""
     seed: int = 0
@@ -132,7 +137,11 @@ STUDY = Study(
     preset=lambda cell: PRESETS[cell["scale"]],
     corpus=corpus_of,
     train=training_of,
-    edit=lambda cell: {"tuned": cell["tuned"], "hase.sampler": cell["sampler"]},
+    edit=lambda cell: {
+        "tuned": cell["tuned"],
+        "hase.sampler": cell["sampler"],
+        "paper-agent.edit-weight": cell["weight"],
+    },
     subsets=SUBSETS,
     tables=make_tables,
     figures=lambda findings: (

@@ -37,7 +37,7 @@ PRESETS = {
     "0.4M": ("tiny", "tiny", "tiny"),
     "5M": ("paper-cpu", "paper-cpu", "paper-laptop"),
     "20M": ("paper-cpu", "paper-cpu", "paper-cpu"),
-    "83M": ("paper", "paper-fast", "paper"),
+    "83M": ("paper-dense", "paper-dense", "paper-dense"),
 }
 """Of corpus, training and edits."""
 MIDDLE = {
@@ -79,7 +79,7 @@ class Options(StudyOptions):
     def cells(self) -> list[Values]:
         """All models: of every size as many as there are seeds. The largest is experiments.pretrain's."""
         return [
-            {"size": size, "seed": seed, "model": name_run("paper-fast", PAPER_FACTS) if size == "83M"
+            {"size": size, "seed": seed, "model": name_run("paper-dense", PAPER_FACTS) if size == "83M"
              else f"transfer-{size}-{seed}"}
             for size, models in zip(self.sizes, self.seeds, strict=True)
             for seed in range(models)

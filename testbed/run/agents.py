@@ -1,6 +1,7 @@
 """The agents of a world: the paper's, and the exact one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAg
     graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
     multiplicity = config.evidence_multiplicity or float(world.reshuffles)
-    return fit_paper(evidence, graph.upstream, entities, objects, evidence_multiplicity=multiplicity)
+    agent = fit_paper(evidence, graph.upstream, entities, objects, evidence_multiplicity=multiplicity)
+    return replace(agent, edit_weight=config.edit_weight)
 
 
 def exact_agent(world: World) -> ExactAgent:

@@ -121,8 +121,13 @@ class PaperAgentConfig:
     evidence_multiplicity: float | None = None
     """How often it counts each sentence. By default once for each document that has it, which is 5 times as
     published; 1 counts no copy as evidence."""
+    edit_weight: float | None = None
+    """How many statements a request weighs, such as the paper's n = 1000. By default n', the fewest that
+    bring the belief in it to cases.credence, or halfway to 1."""
 
     def __post_init__(self) -> None:
+        if self.edit_weight is not None and not 0 < self.edit_weight < math.inf:
+            raise ValueError(f"edit-weight must be a positive number; it is {self.edit_weight}")
         if self.evidence_multiplicity is not None and not 0 < self.evidence_multiplicity < math.inf:
             raise ValueError("evidence-multiplicity must be a positive number")
 
