@@ -26,6 +26,7 @@ from typing import Annotated, Any, NamedTuple
 import tyro
 
 from corpus.errors import InputError
+from experiments.by_case import CASES, write_cases
 from experiments.figures import Figure, figures_of_frame
 from experiments.record import read_searches, write_record
 from experiments.stages import Clock, Stage, finish_stages
@@ -367,7 +368,7 @@ class Findings:
         figures = dict(self.study.figures(self))
         if self._tuning:
             figures["tuned"] = read_searches(self.run_of(self._tuned_cell))
-        record_tables(
+        folder = record_tables(
             self.options,
             runs[0],
             self.tables(),
@@ -377,6 +378,9 @@ class Findings:
             models={run.name: {"accuracy": read_metrics(run)[-1]["accuracy"]} for run in runs},
             **figures,
         )
+        if self.has_edits:
+            groups = [(group, self.editors(**group)) for group in self.groups]
+            write_cases(groups, self.study.subsets, folder / CASES)
 
 
 def run_study(name: str, study: Study, options: Any) -> None:
@@ -395,7 +399,7 @@ def record_tables(
     rows: Iterable[Figure] = (),
     names: tuple[str, ...] = (),
     **trees: Any,
-) -> None:
+) -> Path:
     """Print the tables of a study, and write its record: see `experiments.record.write_record`.
 
     Args:
@@ -408,7 +412,9 @@ def record_tables(
         name = name_of_module(sys.modules[type(options).__module__])
         title, command = title or name.replace("_", "-"), command_of_options(name, options, type(options)())
     settings = {key: value for key, value in asdict(options).items() if key not in PLACES}
-    say(f"record: {write_record(run, title, command, shown, rows, names, settings, **trees)}")
+    folder = write_record(run, title, command, shown, rows, names, settings, **trees)
+    say(f"record: {folder}")
+    return folder
 
 
 def name_of_module(module: ModuleType) -> str:

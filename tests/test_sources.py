@@ -525,11 +525,3 @@ def test_an_option_that_does_nothing_in_a_source_is_refused(source, option):
 def test_a_path_to_a_table_alone_means_that_table(name):
     assert WorldConfig(path=name) == WorldConfig(source="tsv", path=name)
     assert WorldConfig(source="wikidata", path=name).source == "wikidata"
-
-
-def test_a_path_that_no_source_is_known_of_is_refused():
-    with pytest.raises(
-        ValueError,
-        match="path does nothing .* choose source 'wikidata' or 'tsv'",
-    ):
-        WorldConfig(path="films")
