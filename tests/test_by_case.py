@@ -37,7 +37,7 @@ def test_intervals_of_the_cases_are_those_of_the_scores(editors, subset, tmp_pat
         assert of["seed"] == "7"
         scored = by_name[of["editor"]].frame.cell(metric, of["editor"], subset)
         assert estimate[:3] == pytest.approx(scored[:3], abs=2e-3, nan_ok=True)
-        assert estimate[3:] == pytest.approx(scored[3:]) or estimate.few
+        assert estimate[3:5] == scored[3:5]
 
 
 def test_metrics_that_do_not_fit_are_left_out_last_ones_first(editors, tmp_path, monkeypatch):

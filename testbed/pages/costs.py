@@ -23,7 +23,8 @@ COST_COLUMNS = {
     "forward": "forward tokens",
     "backward": "backward tokens",
     "flops": "FLOPs",
-    "seconds": "seconds",
+    "first_seconds": "seconds, first edit",
+    "seconds": "seconds, thousandth",
     "peak_bytes": "peak bytes",
     "prepare_seconds": "seconds to prepare",
 }
@@ -31,14 +32,14 @@ UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 
 
 class CostPoint(NamedTuple):
-    """An editor on the plane of cost and a metric; `cost_with_preparation` adds its preparation, if known.
+    """An editor on the plane of cost and a metric; `first_cost` is that of the first edit, if known.
 
     `is_elsewhere`: its cost is that of another library or machine.
     """
 
     name: str
     cost: float
-    cost_with_preparation: float | None
+    first_cost: float | None
     score: Estimate
     is_elsewhere: bool = False
 
@@ -67,13 +68,13 @@ def cost_section(material: Material, metric: str) -> Section | None:
 
 
 def cost_table(frame: Frame, metric: str) -> Table | None:
-    """What an edit costs, what preparation cost once, and the two together, beside one metric."""
+    """What the first edit costs, and what a later one, beside one metric."""
     known = {*frame.values("metric")}
     columns = [Column(name, head) for name, head in COST_COLUMNS.items() if name in known]
     if not columns:
         return None
-    note = "Means of one edit. Amortised: preparation, done once for a model, is spread over the edits made."
-    columns += [Column("amortised_seconds", "seconds, amortised"), Column(metric)]
+    note = "Means of one edit. The first has the preparation, done once for a model; the thousandth is one more."
+    columns += [Column(metric)]
     table = make_table(View("costs", "What an edit costs", columns, note=note), frame)
     elsewhere = frame.where(metric=ELSEWHERE).values("editor")
     rows = [[f"{name} (elsewhere)" if name in elsewhere else name, *cells] for name, *cells in table.rows]
@@ -82,11 +83,11 @@ def cost_table(frame: Frame, metric: str) -> Table | None:
 
 def cost_points(frame: Frame, metric: str, unit: str) -> list[CostPoint]:
     """The editors that can stand on a logarithmic axis: of known cost, which is some, and with the metric."""
-    columns = [Column(name) for name in (unit, f"amortised_{unit}", ELSEWHERE, metric)]
+    columns = [Column(name) for name in (unit, f"first_{unit}", ELSEWHERE, metric)]
     rows: list[list[Any]] = [[*row] for row in make_table(View("", "", columns), frame).rows]
     return [
-        CostPoint(name, cost, amortised, score, elsewhere is not None)
-        for name, cost, amortised, elsewhere, score in rows
+        CostPoint(name, cost, first, score, elsewhere is not None)
+        for name, cost, first, elsewhere, score in rows
         if cost and score and score.cases
     ]
 
@@ -94,7 +95,7 @@ def cost_points(frame: Frame, metric: str, unit: str) -> list[CostPoint]:
 def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path) -> None:
     """A metric against the cost of an edit, with the editors that nothing cheaper beats joined.
 
-    Crosses count the share of the preparation too.
+    Crosses are first edits, which have the preparation.
 
     Args:
         unit: "flops" or "seconds".
@@ -108,7 +109,7 @@ def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path
         axis.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.4)))
         # A single cost spans no axis.
         costs = [p.cost for p in points] + [
-            p.cost_with_preparation for p in points if p.cost_with_preparation is not None
+            p.first_cost for p in points if p.first_cost is not None
         ]
         axis.set_xlim(min(costs) / 2, max(costs) * 2)
         for point in points:
@@ -126,9 +127,9 @@ def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path
                 capsize=2,
                 lw=1,
             )
-            if point.cost_with_preparation is not None and point.cost_with_preparation > point.cost * 1.01:
-                axis.plot([point.cost, point.cost_with_preparation], [value, value], ":", color=colour, lw=1)
-                axis.plot(point.cost_with_preparation, value, "P", color=colour, ms=6)
+            if point.first_cost is not None and point.first_cost > point.cost * 1.01:
+                axis.plot([point.cost, point.first_cost], [value, value], ":", color=colour, lw=1)
+                axis.plot(point.first_cost, value, "P", color=colour, ms=6)
         line = axis.step(
             [p.cost for p in best], [p.score.value for p in best], where="post", color=AGENT, lw=1.6, zorder=1
         )
@@ -139,12 +140,12 @@ def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path
             plt.Line2D([], [], marker="P", ls="", color=QUIET),
             line[0],
         ]
-        words = ["one edit", "with its share of the preparation", "nothing cheaper does better"]
+        words = ["a later edit", "the first edit", "nothing cheaper does better"]
         axis.legend(
             handles, words, frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16)
         )
         label_right(
-            figure, axis, [(p.name, p.cost_with_preparation or p.cost, p.score.value) for p in points]
+            figure, axis, [(p.name, p.first_cost or p.cost, p.score.value) for p in points]
         )
         save_figure(figure, path)
 

@@ -121,6 +121,9 @@ class PaperAgentConfig:
     evidence_multiplicity: float | None = None
     """How often it counts each sentence. By default once for each document that has it, which is 5 times as
     published; 1 counts no copy as evidence."""
+    prior: Literal["one", "ones"] = "one"
+    """Mass of its Dirichlet prior. one: 1 in all, which reproduces the paper's errors before an edit; ones: 1
+    for each object of the world, as the paper prints it."""
     edit_weight: float | None = None
     """How many statements a request weighs, such as the paper's n = 1000. By default n', the fewest that
     bring the belief in it to cases.credence, or halfway to 1."""

@@ -307,16 +307,9 @@ def _rows_of(
 
 def _rows_of_costs(edits: EditorResults) -> Iterator[tuple[Keys, Cell]]:
     numbers: dict[str, float | None] = {LOST: edits.results.lost_edits, **edits.cost}
-    numbers |= {f"amortised_{unit}": amortise_cost(edits, unit) for unit in ("seconds", "flops")}
+    if {"seconds", "prepare_seconds"} <= edits.cost.keys():
+        numbers["first_seconds"] = edits.cost["seconds"] + edits.cost["prepare_seconds"]
     yield from (((edits.name, edits.name, EDITOR, ALL, name, None), cell) for name, cell in numbers.items())
-
-
-def amortise_cost(edits: EditorResults, unit: str) -> float | None:
-    """Cost of an edit in "flops" or "seconds" with its share of the preparation; None if not known."""
-    cost, prepare = edits.cost, f"prepare_{unit}"
-    if unit not in cost or prepare not in cost:
-        return None
-    return cost[unit] + cost[prepare] * edits.sweeps / len(edits.results)
 
 
 def rows_in_contest(editors: Sequence[ScoredEditor]) -> tuple[int, ...]:
