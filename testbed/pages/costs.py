@@ -73,7 +73,7 @@ def cost_table(frame: Frame, metric: str) -> Table | None:
     columns = [Column(name, head) for name, head in COST_COLUMNS.items() if name in known]
     if not columns:
         return None
-    note = "Means of one edit. The first has the preparation, done once for a model; the thousandth is one more."
+    note = "Means of one edit. The first has the preparation, once for a model; the thousandth is one more."
     columns += [Column(metric)]
     table = make_table(View("costs", "What an edit costs", columns, note=note), frame)
     elsewhere = frame.where(metric=ELSEWHERE).values("editor")
@@ -108,9 +108,7 @@ def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path
         axis.xaxis.set_major_formatter(LogFormatter())
         axis.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.4)))
         # A single cost spans no axis.
-        costs = [p.cost for p in points] + [
-            p.first_cost for p in points if p.first_cost is not None
-        ]
+        costs = [p.cost for p in points] + [p.first_cost for p in points if p.first_cost is not None]
         axis.set_xlim(min(costs) / 2, max(costs) * 2)
         for point in points:
             value, low, high = point.score[:3]
@@ -144,9 +142,7 @@ def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path
         axis.legend(
             handles, words, frameon=False, fontsize=8, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.16)
         )
-        label_right(
-            figure, axis, [(p.name, p.first_cost or p.cost, p.score.value) for p in points]
-        )
+        label_right(figure, axis, [(p.name, p.first_cost or p.cost, p.score.value) for p in points])
         save_figure(figure, path)
 
 
