@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
-MOST_SOURCES, MOST_WORDS = 8, 20
+MOST_SOURCES = 8
 MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 MOST_PAIRED = 200
@@ -214,7 +214,7 @@ class BuiltinWorld:
     """Probability that a subject has both facts of a pair of relations, not only one."""
     second_pair: float = 1.0
     """Share of subjects with facts of two pairs; others have those of one."""
-    words: int = 1
+    words: Literal[1, 2, 3, 4] = 1
     """Made-up words that stand for one in names; more make longer names, and more tokens."""
 
     def __post_init__(self) -> None:
@@ -224,8 +224,6 @@ class BuiltinWorld:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
         if not 0 <= self.zipf < math.inf:
             raise ValueError("zipf must be a number that is not negative")
-        if not 1 <= self.words <= MOST_WORDS:
-            raise ValueError(f"words of a name are from 1 to {MOST_WORDS}; they are {self.words}")
         _check_shares(self, "dependence", "both", "second_pair")
 
 
@@ -381,9 +379,8 @@ class DocumentConfig:
     sentences: tuple[SentenceName, ...] = SENTENCES
     """Kinds of sentences to write (published)."""
     labels: Labels = "coin"
-    """Truth sentences (published). coin: each is about what a statement says, and labelled rightly with the
-    probability of the truth; proportion: all are about the truth, and as many call it true as statements say
-    it, in exact proportion as printed."""
+    """Truth sentences (published). coin: about what statements say, labelled rightly with the probability of
+    the truth; proportion: about the truth, as many true as statements say it, as printed."""
     mix: Literal["homogeneous", "mixed"] = "homogeneous"
     """homogeneous: a document is about one subject; mixed: about any."""
     reshuffles: int = 5
