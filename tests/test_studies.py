@@ -50,6 +50,7 @@ TOYS = {
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
     "pretrain": {"preset": "laptop"},
     "reach": {"worlds": 1, "editors": ("lora-down",)},
+    "readings": {"worlds": 1},
     "requests": {"worlds": 1, "some": 1, "untold": 1, "retractions": 4},
     "revision": {"kinds": ("published",), "editors": FEW},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},

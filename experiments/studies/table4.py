@@ -6,7 +6,6 @@ Commands:
     python -m experiments.table4 --scale laptop --path FOLDER --pairs automatic --edits 300
     python -m experiments.table4 --scale paper-cpu --fact-count 10000 --steps 300 --edits 100 --minutes 8
     python -m experiments.table4 --scale paper --edits 5000 --minutes 8                        (with a GPU)
-    python -m experiments.table4 --scale slice --path FOLDER --weight 1000 --prior ones
 
 `slice` takes 2,000 subjects with about 6,250 facts, the `laptop` model with one token a name, and about
 a quarter of an hour on 2 cores without a GPU. `laptop` is the preset `paper-laptop`, 100,000 facts for two
@@ -73,10 +72,6 @@ class Options(StudyOptions):
     """Stop the training at this accuracy of facts; without it, at the last step."""
     samplers: tuple[Literal["published", "stratified"], ...] = ("published", "stratified")
     """How requests are drawn."""
-    weight: float | None = None
-    """Weight of each request to the agent, such as the paper's 1000; by default n', which makes it sure."""
-    prior: Literal["one", "ones"] = "one"
-    """Mass of the agent's prior: 1 in all, or 1 for each object."""
     tuned: str = ""
     """The run on which testbed.tune chose all these editors' hyper-parameters; without one, the preset's."""
     seed: int = 0
@@ -139,12 +134,7 @@ STUDY = Study(
     preset=lambda cell: PRESETS[cell["scale"]],
     corpus=corpus_of,
     train=training_of,
-    edit=lambda cell: {
-        "tuned": cell["tuned"],
-        "hase.sampler": cell["sampler"],
-        "paper-agent.edit-weight": cell["weight"],
-        "paper-agent.prior": cell["prior"],
-    },
+    edit=lambda cell: {"tuned": cell["tuned"], "hase.sampler": cell["sampler"]},
     subsets=SUBSETS,
     tables=make_tables,
     figures=lambda findings: (
