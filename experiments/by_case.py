@@ -23,7 +23,7 @@ from testbed.scores.summary import ScoredEditor
 CASES = "cases.parquet"
 LARGEST = 200 * 1024
 """Bytes of a file of cases."""
-DECIMALS = 4
+DECIMALS = 5
 IN, OVER, CLUSTER = "in: ", "over: ", "cluster: "
 """What stands before the name of a subset, of a metric's denominator, of a level of clusters."""
 

@@ -3,9 +3,9 @@
 Command:
     python -m experiments.readings
 
-The same requests, drawn by the paper's sampler, in worlds of the demo's kind: each as evidence of weight n', of
-weight n = 1000, and as n' to an agent whose prior has mass 1 for each object in place of 1 in all. The agent's
-answers are what edits are scored by, so the editor is the same. Takes two minutes of one core a world.
+Requests by the paper's sampler in worlds of the demo's kind: each as evidence of weight n', of weight
+n = 1000, and as n' to an agent whose prior has mass 1 for each object in place of 1 in all. What edits are
+scored by differs, and not the editor. Takes two minutes of one core a world.
 """
 
 from collections.abc import Iterator
