@@ -8,8 +8,6 @@ MOST_EACH, MOST_PLACES, MOST_ZIPF = 1000, 5000, 20
 MOST_SOURCES = 8
 MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
-MOST_PAIRED = 200
-"""Of a table with more relations, so many are paired."""
 Labels = Literal["coin", "proportion"]
 SOURCES = ("builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain")
 KINDS = ("types", "joint", "roles")
@@ -218,7 +216,7 @@ class BuiltinWorld:
     """Made-up words that stand for one in names; more make longer names, and more tokens."""
 
     def __post_init__(self) -> None:
-        if self.upstream_objects < 2 or self.downstream_objects < 2:
+        if min(self.upstream_objects, self.downstream_objects) < 2:
             raise ValueError("upstream_objects and downstream_objects must be at least 2")
         if max(self.upstream_objects, self.downstream_objects) > MOST_OBJECTS:
             raise ValueError(f"upstream_objects and downstream_objects are at most {MOST_OBJECTS:,}: {HOURS}")
@@ -335,13 +333,6 @@ class WorldConfig:
         return self.source in KINDS or ":" in self.source
 
     @property
-    def relations_wanted(self) -> int:
-        """How many relations to choose where no pairs are given."""
-        if self.relation_count != "auto":
-            return self.relation_count
-        return MOST_PAIRED if self.every_relation else 10
-
-    @property
     def every_relation(self) -> bool:
         """Whether relations are kept that are in no pair."""
         return self.source == "tsv" and self.relation_count == "auto" and not self.relations
@@ -363,9 +354,7 @@ class TokenizerConfig:
         if self.vocabulary < 64:
             raise ValueError("vocabulary must be at least 64")
         if (self.kind == "pretrained") != bool(self.path):
-            raise ValueError(
-                "tokenizer.path is the folder of a model for tokenizer.kind pretrained: give both"
-            )
+            raise ValueError("tokenizer.path is the folder of a pretrained model: give kind and path")
 
 
 SentenceName = Literal["atomic", "truth", "not", "and", "or"]

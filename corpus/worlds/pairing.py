@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array
 
 from corpus.arrays import rank_values
-from corpus.config import MOST_PAIRED, WorldConfig
+from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.forests import likeliest_forest
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
@@ -21,6 +21,8 @@ from corpus.worlds.evidence import SURE, compare_directions, count_followers, lo
 
 FALSE_ALARMS = 0.05
 """In so many tables in which nothing depends on anything some dependence is found."""
+MOST_PAIRED = 200
+"""Of a table with more relations, so many are paired."""
 MOST_COMPARED = 20_000
 """So many subjects, drawn at random, are looked at to find dependences."""
 BALANCED = 1000
@@ -107,6 +109,13 @@ def choose_relations(together: np.ndarray, count: int, min_subjects: int) -> np.
             "lower --world.min-pair-subjects or name the --world.pairs"
         )
     return np.array(sorted(chosen))
+
+
+def count_wanted(config: WorldConfig) -> int:
+    """How many relations to choose where no pairs are given."""
+    if config.relation_count != "auto":
+        return config.relation_count
+    return MOST_PAIRED if config.every_relation else 10
 
 
 def least_shared(config: WorldConfig, subjects: int) -> int:

@@ -160,7 +160,7 @@ def _choose_relations(
     among[:, 1] = np.searchsorted(common, among[:, 1])
     together = pairing.count_cooccurrence(among, len(common))
     least = pairing.least_shared(config, len(_list_subjects(among)))
-    chosen = pairing.choose_relations(together, config.relations_wanted, least)
+    chosen = pairing.choose_relations(together, pairing.count_wanted(config), least)
     if published:
         counts = together[np.ix_(chosen, chosen)]
         matched, others = pairing.pair_as_published(counts), pairing.match_published(counts)
