@@ -11,12 +11,11 @@ scored by differs, and not the editor. Takes two minutes of one core a world.
 from collections.abc import Iterator
 
 from experiments.command import launch_module
-from experiments.study import Findings, Study, WorldOptions
-from testbed.evaluations.hase.chapter import SUBSETS
-from testbed.evaluations.hase.published import published_tables
+from experiments.study import Changes, Findings, Study, WorldOptions
+from testbed.evaluations.hase.published import SUBSETS, published_tables
 from testbed.scores.tables import Table
 
-READINGS = {
+READINGS: dict[str, Changes] = {
     "n'": {},
     "n = 1000": {"paper-agent.edit-weight": 1000.0},
     "n', prior of ones": {"paper-agent.prior": "ones"},
