@@ -22,7 +22,7 @@ from experiments.study import StudyOptions, record_tables
 from testbed.run.runs import Run
 from testbed.scores.tables import Cell, Table
 
-PRINTED = {
+PRINTED: dict[str, dict[str, float]] = {
     "LEME, Table 2": {"supports": 0.41, "neutral": 0.37, "contradicts": 0.22},
     "LEME, Table 3": {
         "ground_truth_and_main_passage": 0.61,
@@ -82,7 +82,8 @@ def count_annotations(folder: Path) -> Iterator[tuple[str, dict[str, float]]]:
 
 def count_objects(folder: Path) -> Iterator[tuple[str, dict[str, float]]]:
     """Objects of fields of work by category, and of countries and places by continent."""
-    yield "Seesaw, Table 16", Counter(row["Category"] for row in _read_rows(folder / "data" / "fow.csv"))
+    fields = Counter(row["Category"] for row in _read_rows(folder / "data" / "fow.csv"))
+    yield "Seesaw, Table 16", {**fields}
     for table, name in (("Seesaw, Table 17", "country"), ("Seesaw, Table 18", "city")):
         path = folder / "eval" / f"{name}_clusters.json"
         _check_there(path)
