@@ -67,13 +67,13 @@ def check_agent(
 def _ask(agent: DerivedAgent, facts: Sequence[int]) -> list[np.ndarray]:
     graph = agent.graph
     pairs = [(int(graph.subject[f]), int(graph.relation[f])) for f in facts]
-    return [agent.predict(*pair).dense_probabilities() for pair in pairs]
+    return [agent.believe(*pair).dense_probabilities() for pair in pairs]
 
 
 def _tell(agent: DerivedAgent, fact: int, place: int, weight: float) -> DerivedAgent:
     s, r = int(agent.graph.subject[fact]), int(agent.graph.relation[fact])
     target = int(agent.graph.candidates_of(r)[place])
-    return agent.with_edit(EditRequest(s, r, target, weight))
+    return agent.tell(EditRequest(s, r, target, weight))
 
 
 def _draw_edits(agent: DerivedAgent, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray, list[int]]]:
@@ -169,7 +169,7 @@ def _miss_of_simulation(unread: DerivedAgent, rng: np.random.Generator, simulate
         objects = world.draw_objects(rng)
         if objects is None:
             return None
-        row[where] = [names.index(o) for names, o in zip(_names_of(world), objects, strict=True)]
+        row[where] = _places_of(world, objects)
     orders = {r: np.array(unread.order_of(r)) for r in range(len(graph.relations))}
     worst = 0.0
     for _, _, facts in _draw_edits(unread, rng):
@@ -187,8 +187,15 @@ def _miss_of_simulation(unread: DerivedAgent, rng: np.random.Generator, simulate
     return worst
 
 
-def _names_of(world: OwnWorld) -> list[Sequence[str]]:
-    return [world.candidates[fact.relation] for fact in world.facts]
+def _places_of(world: OwnWorld, objects: Sequence[str]) -> list[int]:
+    """Of each fact, where the object that was drawn for it stands among its candidates."""
+    if len(objects) != len(world.facts):
+        raise InputError(f"draw_objects gave {len(objects):,} objects for {len(world.facts):,} facts")
+    pools = [world.candidates[fact.relation] for fact in world.facts]
+    for fact, pool, drawn in zip(world.facts, pools, objects, strict=True):
+        if drawn not in pool:
+            raise InputError(f"draw_objects gave {drawn!r}, which is no candidate of {fact.relation!r}")
+    return [pool.index(drawn) for pool, drawn in zip(pools, objects, strict=True)]
 
 
 CHECKS = (

@@ -23,6 +23,8 @@ from corpus.worlds.own import OwnWorld
 
 MOST_WEIGHT = 1e9
 LEAST_WEIGHT = 1e-12
+SLACK = 1e-6
+"""By which a belief may miss the sum of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +49,9 @@ class DerivedAgent:
         """How far the answers are Bayes' rule; of your own agent nobody knows but you."""
         return Exactness("approximation", None, "an agent of a user's own, which says no more")
 
-    def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:
+    def predict(self, subject: int, relation: int, belief: Belief = "best") -> Distribution:  # noqa: ARG002
         """p(o | s, r, evidence) of each candidate; see `make_distribution`."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method predict(subject, relation)")
+        raise InputError(f"{type(self).__name__} needs a method predict(subject, relation)")
 
     def with_edit(self, request: EditRequest) -> Self:
         """The agent after a request: `weight` further statements, or one that settles the fact.
@@ -80,6 +82,33 @@ class DerivedAgent:
 
     # What follows from these.
 
+    def believe(self, subject: int, relation: int) -> Distribution:
+        """What `predict` says, if it is a belief.
+
+        Raises:
+            InputError: it is none; the message names the fact.
+        """
+        belief, candidates = self.predict(subject, relation), self.graph.candidates_of(relation)
+        wrong = _describe_wrong_belief(belief, candidates)
+        if wrong:
+            fact = f"{self.graph.entities[subject]!r} {self.graph.relations[relation]!r}"
+            raise InputError(f"{type(self).__name__}.predict of {fact} {wrong}")
+        return belief
+
+    def tell(self, request: EditRequest) -> Self:
+        """The agent that `with_edit` makes.
+
+        Raises:
+            InputError: it is no agent.
+        """
+        edited = self.with_edit(request)
+        if not isinstance(edited, type(self)):
+            raise InputError(
+                f"{type(self).__name__}.with_edit should return such an agent; it returned "
+                f"{type(edited).__name__}"
+            )
+        return edited
+
     @property
     def objects(self) -> np.ndarray:
         """int[K]: the objects of the world, ascending."""
@@ -92,12 +121,12 @@ class DerivedAgent:
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:
         """Whether more than one candidate is possible, so that evidence means something."""
-        possible = self.predict(subject, relation).dense_probabilities() > 0
+        possible = self.believe(subject, relation).dense_probabilities() > 0
         return kind != "do" and int(possible.sum()) > 1
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether each object has probability 0; same shape as `objects`."""
-        return self.predict(subject, relation).of(objects) == 0
+        return self.believe(subject, relation).of(objects) == 0
 
     def probability(
         self,
@@ -109,7 +138,7 @@ class DerivedAgent:
         """p(o | s, r, evidence) of each triple; the arguments broadcast."""
         s, r, o = np.broadcast_arrays(subject, relation, objects)
         triples = zip(s.ravel().tolist(), r.ravel().tolist(), o.ravel(), strict=True)
-        return np.array([float(self.predict(*pair).of(obj)) for *pair, obj in triples]).reshape(o.shape)
+        return np.array([float(self.believe(*pair).of(obj)) for *pair, obj in triples]).reshape(o.shape)
 
     def distributions(
         self,
@@ -119,7 +148,7 @@ class DerivedAgent:
     ) -> np.ndarray:
         """float64[n, K]: p(o | s, r, evidence) of each pair, columns as in `objects`."""
         pairs = zip(np.asarray(subjects).tolist(), np.asarray(relations).tolist(), strict=True)
-        beliefs = [self.predict(s, r).of(self.objects) for s, r in pairs]
+        beliefs = [self.believe(s, r).of(self.objects) for s, r in pairs]
         return np.array(beliefs).reshape(-1, len(self.objects))
 
     def weight_for(self, subject: int, relation: int, target: int, credence: float = DEFAULT_TARGET) -> float:
@@ -132,10 +161,10 @@ class DerivedAgent:
         """
 
         def believe_after(weight: float) -> float:
-            edited = self.with_edit(EditRequest(subject, relation, target, weight))
-            return float(edited.predict(subject, relation).of(np.array(target)))
+            edited = self.tell(EditRequest(subject, relation, target, weight))
+            return float(edited.believe(subject, relation).of(np.array(target)))
 
-        before = float(self.predict(subject, relation).of(np.array(target)))
+        before = float(self.believe(subject, relation).of(np.array(target)))
         wanted = credence if before < credence else (1 + before) / 2
         if believe_after(LEAST_WEIGHT) >= wanted:
             return LEAST_WEIGHT
@@ -183,6 +212,21 @@ class DerivedAgent:
                 f"{self.graph.entities[target]!r} cannot be the object of {name!r} in this world"
             )
         return place
+
+
+def _describe_wrong_belief(belief: object, candidates: np.ndarray) -> str:
+    """Why something is no belief about a fact with these candidates; empty if it is one."""
+    if not isinstance(belief, Distribution):
+        return (
+            f"should return make_distribution(relation, probabilities); it returned {type(belief).__name__}"
+        )
+    if belief.probability.shape != belief.objects.shape or not np.array_equal(belief.support, candidates):
+        found = belief.probability.size
+        return f"should have a probability for each of {len(candidates)} candidates; it has {found}"
+    p = belief.dense_probabilities()
+    if not np.isfinite(p).all() or p.min() < 0:
+        return f"should have probabilities; it has {p[~(p >= 0) | ~np.isfinite(p)][0]}"
+    return "" if abs(p.sum() - 1) <= SLACK else f"should sum to one; it sums to {p.sum():.6g}"
 
 
 def read_likelihoods(

@@ -237,6 +237,7 @@ def build_graph(
     silent: np.ndarray | None = None,
     phrasings: Sequence[Phrasing] = (),
     via: np.ndarray | None = None,
+    fewest_objects: int = 3,
 ) -> KnowledgeGraph:
     """A graph from int triples [facts, 3], keeping the first object of each (subject, relation).
 
@@ -248,6 +249,7 @@ def build_graph(
         silent: bool[facts], facts nobody speaks of; by default none.
         phrasings: other ways to say the relations.
         via: links, see `KnowledgeGraph`; by default there are none.
+        fewest_objects: that the noise of its sentences takes.
 
     Raises:
         InputError: no facts, a repeated relation name, a relation that depends on itself through
@@ -295,9 +297,10 @@ def build_graph(
         rows=np.empty(0),
         phrasings=tuple(phrasings),
     )
-    if len(graph.objects) < 3:
+    if len(graph.objects) < fewest_objects:
         raise InputError(
-            f"the graph names only {len(graph.objects)} distinct objects; noise needs at least 3"
+            f"the graph names only {len(graph.objects)} distinct objects; noise needs at least "
+            f"{fewest_objects}"
         )
     if len(graph.subjects) < 2:
         raise InputError(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.battery import check_agent
-from bayes.derived import read_likelihoods
+from bayes.derived import DerivedAgent, read_likelihoods
 from bayes.joint import JointAgent
 from bayes.request import EditRequest
 from bayes.roles import RolesAgent
@@ -227,7 +227,7 @@ class OneTypeAgent(TypesAgent):
 class UnnormalisedAgent(MyAgent):
     def predict(self, subject, relation, belief="best"):
         one = super().predict(subject, relation, belief)
-        return one._replace(probability=one.probability * 0.99)
+        return one._replace(probability=one.probability * (1 - 1e-7))
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,17 +352,84 @@ class Odd(OwnWorld):
         self.facts, self.candidates = facts, candidates
 
 
+EATS = {"eats": ("figs", "plums")}
+ANN = Fact("Ann", "eats", "figs")
+
+
 @pytest.mark.parametrize(
-    ("facts", "message"),
+    ("facts", "candidates", "message"),
     [
-        ([("Ann", "eats", "stone")], "'stone' is no candidate of 'eats'"),
-        ([("Ann", "eats", "figs"), ("Ann", "eats", "plums")], "stands twice"),
-        ([("Ann", "is", "figs")], "is no candidate of 'is'"),
+        ([ANN._replace(object="stone")], EATS, "'stone' is no candidate of 'eats'"),
+        ([ANN, ANN._replace(object="plums")], EATS, "stands twice"),
+        ([ANN._replace(relation="is")], EATS, "is no candidate of 'is'"),
+        ([tuple(ANN)], EATS, r"Odd.facts\[0\] is .* write Fact"),
+        ([ANN._replace(object=1)], EATS, "its names as text"),
+        ([ANN._replace(statements=-3)], EATS, "stated -3 times"),
+        ([ANN._replace(statements=2.5)], EATS, "stated 2.5 times"),
+        ([ANN], ["figs"], "it is a list"),
+        ([ANN], {"eats": ("figs",)}, "two or more objects"),
+        ([ANN], {"eats": ("figs", "figs")}, "each once"),
+        ([ANN], {"eats": "figs"}, "should be several names"),
+        ([ANN], {"eats": ("figs", 2)}, "should be several names"),
     ],
 )
-def test_a_world_that_makes_no_sense_is_refused(facts, message):
+def test_a_world_that_makes_no_sense_is_refused(facts, candidates, message):
     with pytest.raises(InputError, match=message):
-        build_own_graph(Odd([Fact(*fact) for fact in facts], {"eats": ("figs", "plums", "pears")}))
+        build_own_graph(Odd(facts, candidates))
+
+
+def test_a_world_of_one_relation_and_two_objects_is_enough():
+    graph = build_own_graph(Odd([ANN, ANN._replace(subject="Bob")], EATS))
+    assert (len(graph), len(graph.objects)) == (2, 2)
+
+
+def says(answer):
+    """An agent that answers something else than its belief."""
+
+    @dataclass(frozen=True, eq=False)
+    class OddAgent(MyAgent):
+        def predict(self, subject, relation, belief="best"):
+            return answer(self, super().predict(subject, relation, belief))
+
+    return OddAgent
+
+
+@dataclass(frozen=True, eq=False)
+class SpeechlessAgent(DerivedAgent):
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class LostAgent(MyAgent):
+    def with_edit(self, request):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (says(lambda _, b: b._replace(probability=b.probability * np.nan)), "probabilities; it has nan"),
+        (says(lambda _, b: b._replace(probability=-b.probability)), "probabilities; it has -"),
+        (says(lambda _, b: b._replace(probability=b.probability * 2)), "should sum to one; it sums to 2"),
+        (says(lambda _, b: b._replace(probability=b.probability[:3])), "of [45] candidates; it has 3"),
+        (says(lambda _, b: b.probability), "it returned ndarray"),
+        (SpeechlessAgent, "needs a method predict"),
+        (LostAgent, "with_edit should return such an agent; it returned NoneType"),
+    ],
+)
+def test_an_agent_that_gives_no_beliefs_is_refused(kind, message):
+    with pytest.raises(InputError, match=message):
+        check_agent(MyWorld(0, 10), kind, simulated=10)
+
+
+def test_a_world_class_is_made_of_seed_and_subjects():
+    with pytest.raises(InputError, match=r"Unseeded should be made of \(seed, subjects\)"):
+        make_own_world(Origin("tests.test_kinds:Unseeded", 0, 10))
+
+
+class Unseeded(Odd):
+    def __init__(self):
+        super().__init__([ANN], EATS)
 
 
 def test_edits_that_mean_nothing_are_refused():

@@ -49,8 +49,10 @@ def build_own_graph(world: OwnWorld) -> KnowledgeGraph:
     """The graph of a world of any kind; its relations depend on none, as far as the graph knows.
 
     Raises:
-        InputError: a fact that stands twice, an object that is no candidate, or what no graph may have.
+        InputError: a class that gives no such things, a fact that stands twice, an object that is no
+            candidate, or what no graph may have.
     """
+    check_own_world(world)
     relations = [*world.candidates]
     names = dict.fromkeys(fact.subject for fact in world.facts)
     names |= dict.fromkeys(name for pool in world.candidates.values() for name in pool)
@@ -69,7 +71,41 @@ def build_own_graph(world: OwnWorld) -> KnowledgeGraph:
         relations,
         np.full(len(relations), NO_UPSTREAM),
         candidates=[np.unique([entities[name] for name in world.candidates[r]]) for r in relations],
+        fewest_objects=2,
     )
+
+
+def check_own_world(world: OwnWorld) -> None:
+    """Refuse a class that gives something else than facts and candidates.
+
+    Raises:
+        InputError: it names the first fact or relation that is none.
+    """
+    kind = type(world).__name__
+    if not isinstance(world.candidates, Mapping):
+        raise InputError(
+            f"{kind}.candidates should map each relation to the objects that it may have; it is a "
+            f"{type(world.candidates).__name__}"
+        )
+    for relation, pool in world.candidates.items():
+        names = [relation, pool] if isinstance(pool, str) else [relation, *pool]
+        if isinstance(pool, str) or not all(isinstance(name, str) for name in names):
+            raise InputError(f"{kind}.candidates[{relation!r}] should be several names; it is {pool!r}")
+        if len({*pool}) < max(len(pool), 2):
+            raise InputError(
+                f"{kind}.candidates[{relation!r}] should be two or more objects, each once; it is {pool!r}"
+            )
+    for place, fact in enumerate(world.facts):
+        if not isinstance(fact, Fact) or not all(isinstance(name, str) for name in fact[:3]):
+            raise InputError(
+                f"{kind}.facts[{place}] is {fact!r}; write Fact(subject, relation, object, statements), its "
+                "names as text"
+            )
+        if not isinstance(fact.statements, int | np.integer) or fact.statements < 0:
+            raise InputError(
+                f"{kind}.facts[{place}] is stated {fact.statements!r} times; it should be a whole number, 0 "
+                "for never"
+            )
 
 
 def find_own_facts(world: OwnWorld, graph: KnowledgeGraph) -> np.ndarray:

@@ -36,6 +36,12 @@ def make_own_world(origin: Origin) -> OwnWorld:
         InputError: no such module or class, or one that makes no world.
     """
     kind = find_world_class(origin.source)
+    try:
+        inspect.signature(kind).bind(origin.seed, origin.subjects)
+    except TypeError as error:
+        raise InputError(
+            f"world {origin.source!r}: {kind.__name__} should be made of (seed, subjects); {error}"
+        ) from None
     world = kind(origin.seed, origin.subjects)
     for name in ("facts", "candidates"):
         if not getattr(world, name, None):
@@ -93,5 +99,6 @@ def _check_world(source: str, made: KnowledgeGraph, graph: KnowledgeGraph) -> No
     arrays = ("subject", "relation", "object", "candidates")
     if not same_names or not all(np.array_equal(getattr(made, x), getattr(graph, x)) for x in arrays):
         raise InputError(
-            f"{source} makes another world than this run is about; restore it, or choose another --run"
+            f"{source} makes another world than this run is about: it was changed, or draws without its "
+            "seed; restore it, or choose another --run"
         )
