@@ -3,7 +3,8 @@
 A table of a page whose last column is *verdict* has three others: what a paper *printed*, what *ours* is with
 its 95% interval, and how many *edits* that rests on. A cell is a number; or how many of how many; or a
 change, "0.40 to 0.52" or "by 0.12", where only its direction is compared, as scales may differ. `python -m
-experiments.docs` writes the verdicts.
+experiments.docs` writes the verdicts. Behind each stands the record that has our figure: the one that stood
+there, or the first of those that the line above the table names.
 
 - Fewer than FEWEST edits, or no interval: cannot tell.
 - A figure is the *same* if it lies within NEAR of the printed one, or if an interval of at most 2 WIDE holds
@@ -16,10 +17,18 @@ experiments.docs` writes the verdicts.
 """
 
 import re
+from collections.abc import Sequence
+from functools import cache
 from math import hypot, isnan, nan
 from typing import NamedTuple
 
+import numpy as np
+import pyarrow.parquet as pq
 from scipy.stats import fisher_exact
+
+from corpus.errors import InputError
+from experiments.figures import FIGURES
+from experiments.record import RECORDS
 
 FEWEST = 30
 """Edits, or groups where a cell counts those."""
@@ -118,10 +127,40 @@ def judge_counts(printed: list[int], ours: list[int]) -> str:
     return DIFFERS if fisher_exact(table).pvalue < 0.05 else SAME
 
 
+def find_record(ours: str, records: Sequence[str]) -> str:
+    """The first of some records that has a figure, or both of a change; of a count the first.
+
+    Raises:
+        InputError: none has it.
+    """
+    if _COUNT.match(ours):
+        return records[0]
+    levels = [read_level(part) for part in ours.removeprefix("by ").split(" to ")]
+    for record in records:
+        if all(_has_level(record, level) for level in levels):
+            return record
+    raise InputError(f"{', '.join(records)}: no such record has {ours!r}; name the one that has it")
+
+
+def _has_level(record: str, level: Level) -> bool:
+    """Whether a record has a figure that is printed so."""
+    there = np.abs(_read_levels(record) - level)
+    return bool((np.isnan(level) | (there < [_SLACK, 2 * _SLACK, 2 * _SLACK])).all(axis=1).any())
+
+
+@cache
+def _read_levels(record: str) -> np.ndarray:
+    """float64[figures, 3]: the value of each and the ends of its interval, nan where there is none."""
+    table = pq.read_table(RECORDS / record / FIGURES, columns=[*Level._fields])
+    return np.column_stack([table[name].to_numpy().astype(float) for name in Level._fields])
+
+
 def fill_verdicts(text: str) -> str:
-    """The text of a page with the verdict of each row as it is computed."""
-    lines, header = text.split("\n"), list[str]()
+    """The text of a page with the verdict of each row as it is computed, and the record that it rests on."""
+    lines, header, records = text.split("\n"), list[str](), list[str]()
     for i, line in enumerate(lines):
+        if line.startswith("<!-- command: "):
+            records = re.findall(r"\d{4}-\d\d-\d\d-[\w-]*\w", line)
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
         is_rule = bool(cells) and set("".join(cells)) <= set("-:")
         if not cells or not header:
@@ -129,5 +168,8 @@ def fill_verdicts(text: str) -> str:
         elif header[-1] == "verdict" and not is_rule:
             found = dict(zip(header, cells, strict=True))
             verdict = judge(found["printed"], found["ours"], int(found["edits"].replace(",", "")))
+            named = [record for record in records if record in cells[-1].split(", ")] or records
+            if named:
+                verdict += f", {find_record(found['ours'], named)}"
             lines[i] = "| " + " | ".join([*cells[:-1], verdict]) + " |"
     return "\n".join(lines)

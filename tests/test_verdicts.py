@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.errors import InputError
 from experiments.verdicts import DIFFERS, FEWEST, OPEN, SAME, fill_verdicts, judge, read_level
 
 PAPERS = Path(__file__).parents[1] / "docs" / "findings" / "papers.md"
@@ -20,7 +21,8 @@ def level(value, half):
 def test_each_verdict_of_the_page_is_the_rule_s():
     text = PAPERS.read_text(encoding="utf-8")
     assert fill_verdicts(text) == text, "run python -m experiments.docs"
-    verdicts = [line.split("|")[-2].strip() for line in text.split("\n") if line.startswith("|")]
+    cells = [line.split("|")[-2] for line in text.split("\n") if line.startswith("|")]
+    verdicts = [cell.partition(",")[0].strip() for cell in cells]
     assert all(verdicts.count(one) > 5 for one in (SAME, DIFFERS, OPEN))
 
 
@@ -61,6 +63,20 @@ def test_by_hand():
     assert read_level("0.98 [0.91, 1]") == (0.98, 0.91, 1.0)
     with pytest.raises(ValueError, match="no figure"):
         judge("yes", "0.5 ± 0.1", 100)
+
+
+def test_a_verdict_names_the_record_that_has_the_figure():
+    page = (
+        "<!-- command: python -m experiments.table4, "
+        "record 2026-11-23-table4, 2026-11-26-table4-paper-6 -->\n"
+        "| what | printed | ours | edits | verdict |\n|---|---|---|---|---|\n"
+        "| accuracy s1r1 | 1.00 | {} | 5000 | {} |"
+    )
+    last = "2026-11-26-table4-paper-6"
+    assert fill_verdicts(page.format("0.97 ± 0.01", f"?, {last}")).endswith(f"| same, {last} |")
+    assert fill_verdicts(page.format("1.00 ± 0.01", "?")).endswith("| same, 2026-11-23-table4 |")
+    with pytest.raises(InputError, match=f"{last}: no such record has '7.50 ± 0.01'"):
+        fill_verdicts(page.format("7.50 ± 0.01", f"same, {last}"))
 
 
 def test_only_tables_of_verdicts_are_filled():
