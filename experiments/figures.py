@@ -73,16 +73,6 @@ def read_figures(path: Path) -> list[Figure]:
     return [Figure(**row | {name: tuple(row[name]) for name in ("names", "labels")}) for row in rows]
 
 
-def read_nested(path: Path, table: str) -> Any:
-    """One table of a study's own figures, as the study gave it."""
-    return nest_figures([one for one in read_figures(path) if one.table == table])
-
-
-def read_page(path: Path, page: str) -> str:
-    """One page of tables (Markdown)."""
-    return print_page([one for one in read_figures(path) if one.table == page])
-
-
 def flatten_figures(table: str, tree: Any, names: tuple[str, ...] = ()) -> list[Figure]:
     """Figures of a study from nested data: the last key of each is its `figure`, those before its labels.
 
@@ -128,35 +118,6 @@ def is_estimate(node: Any) -> bool:
         and all(x is None or isinstance(x, float) for x in node[:3])
         and isinstance(node[3], int)
     )
-
-
-def nest_figures(figures: Sequence[Figure]) -> Any:
-    """The data from which `flatten_figures` made the figures of one table, without what was empty."""
-    tree: dict[str, Any] = {}
-    for one in figures:
-        place = tree
-        for label in one.labels:
-            place = place.setdefault(label, {})
-        if one.over:
-            place[one.figure]["few"].append([one.over, one.cases, one.low, one.high])
-        elif one.clusters is not None:
-            place.setdefault(one.figure, {}).update(
-                {name: getattr(one, name) for name in ESTIMATE[:-1]} | {"few": []}
-            )
-        elif one.cases is not None:
-            place[one.figure] = [one.value, one.low, one.high, one.cases]
-        else:
-            place[one.figure] = one.value if one.text is None else one.text
-    return _restore_lists(tree.get("", tree))
-
-
-def _restore_lists(node: Any) -> Any:
-    if not isinstance(node, dict):
-        return node
-    children = {key: _restore_lists(value) for key, value in node.items()}
-    if children and all(key == f"[{i}]" for i, key in enumerate(children)):
-        return list(children.values())
-    return children
 
 
 def figures_of_frame(frame: Frame, subsets: Sequence[str]) -> Iterator[Figure]:

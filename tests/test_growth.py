@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from corpus.world import build_world
 from experiments.benchmarks import agents_speed, growth, harness
 from experiments.command import run_module
-from experiments.figures import FIGURES, read_nested
+from experiments.figures import FIGURES
 from experiments.measures.scaled import PAPER_FACTS, scale_world
 from testbed.presets import CORPUS
+from tests.nested import read_nested
 
 
 @given(st.floats(-2, 2), st.floats(1e-6, 1e6), st.lists(st.integers(1, 10**6), min_size=2, unique=True))

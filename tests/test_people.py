@@ -29,7 +29,6 @@ from corpus.worlds.people import (
     RELATIONS,
     WORK,
     category_of,
-    continent_of,
     find_relation,
 )
 from testbed import corpus
@@ -41,6 +40,16 @@ from testbed.run.world import load_world
 SMALL = PeopleWorld(groups=3, continents=2, countries=2, places=2, languages=4, works=2, regions=3)
 CONFIG = ExactConfig(row_mass=0.2, noise=0.1)
 seeds = st.integers(0, 10**6)
+
+
+def continent_of(graph):
+    """int32[entities]: continent of citizenships and birthplaces, an index into `graph.groups`, or NONE."""
+    continent = np.full(len(graph.entities), NONE, np.int32)
+    continents, places = (graph.candidates_of(find_relation(graph, r)) for r in (CITIZENSHIP, BORN))
+    continent[continents] = graph.group[continents]
+    country = graph.group[places]
+    continent[places] = np.where(country < 0, NONE, graph.wider[country])
+    return continent
 
 
 def people(seed=0, count=24, **dials):

@@ -15,17 +15,15 @@ from experiments.figures import (
     FIGURES,
     figures_of_table,
     flatten_figures,
-    nest_figures,
     print_page,
     read_figures,
-    read_nested,
-    read_page,
     write_figures,
 )
 from experiments.record import RECORDS, share_settings
 from testbed.run.runs import Run
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Table, markdown_section
+from tests.nested import nest_figures, read_nested
 
 FOLDERS = sorted(folder for folder in RECORDS.iterdir() if folder.is_dir())
 BEFORE = {folder.name for folder in FOLDERS if folder.name < "2026-11-27"}
@@ -154,7 +152,8 @@ def test_a_study_writes_settings_figures_and_every_command(tmp_path, monkeypatch
     assert read_nested(first / FIGURES, "found") == {"none": {"damage": [0.0, None, None, 3]}}
     assert read_nested(first / FIGURES, "training") == {"10": {"loss": 0.5}}
     assert read_nested(first / FIGURES, "tuned") == {"rome": {"search": [{"rate": 0.1, "skill": 0.2}]}}
-    assert "### First" in read_page(first / FIGURES, "study.md")
+    page = [one for one in read_figures(first / FIGURES) if one.table == "study.md"]
+    assert "### First" in print_page(page)
     content = json.loads((first / "record.json").read_text(encoding="utf-8"))
     assert content["stages"]["corpus"]["settings"]["world"]["path"] == "facts"
     assert content["settings"] == {"cases": 3}

@@ -8,17 +8,14 @@ BYTE_PAIRS for one that reads names in pieces.
 """
 
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from corpus.config import (
-    SENTENCES,
     BuiltinWorld,
     ExactConfig,
-    SentenceName,
     TokenizerConfig,
     WorldConfig,
 )
@@ -27,13 +24,11 @@ from experiments.studies.table4 import PAIRS
 from experiments.study import Changes, change_settings
 from lm.config import ModelConfig
 from testbed.commands.corpus import build_corpus
-from testbed.commands.train import train
-from testbed.presets import CORPUS, TRAIN
+from testbed.presets import CORPUS
 from testbed.run.runs import Run
 from testbed.run.settings import AgentName
 
-Cause = int | tuple[int, ...]
-SHAPES: dict[str, tuple[Cause, ...]] = {
+SHAPES = {
     "forest": (-1, 0, 0, -1, 3, 4, -1, 6, -1),
     "forks": (-1, 0, 0, -1, 3, -1, 5, 5, 5, -1),
     "star": (-1, 0, 0, 0, 0, 0, 0),
@@ -43,17 +38,6 @@ SHAPES: dict[str, tuple[Cause, ...]] = {
 three, a pair and one alone; star: a cause with six effects, as of a category. Where statements are fresh
 draws, nothing may depend on what depends on something itself, and six effects leave no cause open to a
 request."""
-SHAPES["everything"] = (-1, 0, 1, 2, 3, -1, -1, (0, 5, 6), -1, 8, 8)
-SHAPES |= {f"depth {n}": (*range(-1, n - 1), -1, n, n, -1) for n in range(2, 7)}
-SHAPES |= {f"causes {n}": (*[-1] * n, tuple(range(n)), 0, -1, n + 2, -1) for n in range(1, 5)}
-SHAPES |= {
-    f"relations {5 * n}": tuple(cause for i in range(0, 5 * n, 5) for cause in (-1, i, i, -1, i + 3))
-    for n in range(1, 7)
-}
-"""everything: a chain of five levels, an effect of three causes, and a fork. Then chains of so many levels
-with a fork; effects of so many causes, of which each subject follows one, the first most often; so many
-relations, in forks of two and in pairs. The graph says of an effect of several causes that it depends on the
-first, since it knows one cause of each relation, and so do the agents."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +50,6 @@ class RevisionWorld:
         uppers, downs: objects of a cause and of what depends on one.
         dependence: probability that a fact follows its cause's object.
         seed: of world, corpus and model.
-        zipf: exponent of the popularity of objects.
-        words: of each name, of one token each, out of forty; 0 gives every name a token of its own.
-        sentences: kinds of sentence that are written (published).
         layers: of the model; twelve are half as wide.
     """
 
@@ -82,9 +63,6 @@ class RevisionWorld:
     several_tokens: bool = False
     steps: int = 400
     layers: Literal[2, 12] = 2
-    zipf: float = 1.0
-    words: int = 0
-    sentences: tuple[SentenceName, ...] = SENTENCES
 
     @property
     def name(self) -> str:
@@ -95,9 +73,7 @@ class RevisionWorld:
     @property
     def parents(self) -> tuple[int, ...] | None:
         """Which relation each depends on, as the graph says; None for built-in worlds and real facts."""
-        if self.shape not in SHAPES:
-            return None
-        return tuple(cause if isinstance(cause, int) else cause[0] for cause in SHAPES[self.shape])
+        return SHAPES.get(self.shape)
 
 
 DEVELOPMENT = (
@@ -157,52 +133,23 @@ LISTS = {
 
 def write_table(world: RevisionWorld, path: Path) -> None:
     """A table of facts of one of SHAPES: every subject has a fact of each relation but for one in ten."""
-    rng = generator(world.seed, "table")
-    causes = [
-        () if cause == -1 else (cause,) if isinstance(cause, int) else cause for cause in SHAPES[world.shape]
-    ]
-    above = {up for several in causes for up in several}
-    objects = [world.uppers if r in above else world.downs for r in range(len(causes))]
+    rng, parents = generator(world.seed, "table"), SHAPES[world.shape]
+    objects = [world.uppers if r in parents else world.downs for r in range(len(parents))]
     popular = [rng.permutation(n) for n in objects]
-    shares = [(1.0 + np.arange(n)) ** -world.zipf for n in objects]
+    shares = [(1.0 + np.arange(n)) ** -1.0 for n in objects]
     follows = [rng.integers(0, n, size=max(objects)) for n in objects]
-    # Further causes have tables of their own.
-    tables = {(r, up): rng.permutation(follows[r]) for r, ups in enumerate(causes) for up in ups[1:]}
-    rows = []
+    lines = []
     for s in range(world.subjects):
-        has: dict[int, int] = {}
-        for r, ups in enumerate(causes):
-            if ups and rng.random() < world.dependence:
-                up = ups[0] if len(ups) == 1 else int(rng.choice(ups, p=_shares_of_causes(len(ups))))
-                has[r] = int(tables.get((r, up), follows[r])[has[up]])
+        has: list[int] = []
+        for r, up in enumerate(parents):
+            if up >= 0 and rng.random() < world.dependence:
+                has.append(int(follows[r][has[up]]))
             else:
-                has[r] = int(popular[r][rng.choice(objects[r], p=shares[r] / shares[r].sum())])
-        lacks = int(rng.integers(0, len(causes))) if rng.random() < 0.1 else -1
-        rows += [(s, r, o) for r, o in has.items() if r != lacks]
-    subjects = [f"subject {s}" for s in range(world.subjects)]
-    names = [[f"object {r} {o}" for o in range(n)] for r, n in enumerate(objects)]
-    if world.words:
-        spelling = iter(spell_names(world.words, world.subjects + sum(objects), rng))
-        subjects = [next(spelling) for _ in subjects]
-        names = [[next(spelling) for _ in of] for of in names]
-    lines = [f"{subjects[s]}\trelation {r}\t{names[r][o]}" for s, r, o in rows]
+                has.append(int(popular[r][rng.choice(objects[r], p=shares[r] / shares[r].sum())]))
+        lacks = int(rng.integers(0, len(parents))) if rng.random() < 0.1 else -1
+        lines += [f"subject {s}\trelation {r}\tobject {r} {o}\n" for r, o in enumerate(has) if r != lacks]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _shares_of_causes(count: int) -> np.ndarray:
-    """float64[count]: how often each of several causes is the one that is followed."""
-    shares = 1 / (1.0 + np.arange(count))
-    return shares / shares.sum()
-
-
-def spell_names(words: int, count: int, rng: np.random.Generator) -> list[str]:
-    """So many different names of so many words, out of forty words; names of one word share none."""
-    pool = ["".join(letters) for letters in product("bdfgklmnprst", "aeiou", "lnrs", "aeiou")]
-    if words > 1:
-        pool = [str(word) for word in rng.choice(pool, 40, replace=False)]
-    places = rng.choice(len(pool) ** words, count, replace=False)
-    return [" ".join(pool[place // len(pool) ** k % len(pool)] for k in range(words)) for place in places]
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def corpus_of_world(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Changes:
@@ -211,12 +158,9 @@ def corpus_of_world(world: RevisionWorld, runs: Path, facts: Path | None = None)
     Args:
         facts: a folder in Wikidata5m's layout, of real facts.
     """
-    in_pieces = world.several_tokens or world.words
-    pieces = TokenizerConfig(kind="bpe", vocabulary=500 if world.several_tokens else 1200)
     changes = {
         "world": _world_config(world, runs, facts),
-        "documents.sentences": world.sentences,
-        "tokenizer": pieces if in_pieces else TokenizerConfig(),
+        "tokenizer": TokenizerConfig("bpe", 500) if world.several_tokens else TokenizerConfig(),
     }
     exact = {"kind": "exact", "exact": ExactConfig(persistence=world.kind, statements=16)}  # type: ignore[arg-type]
     return changes if world.kind == "published" else changes | exact
@@ -224,7 +168,7 @@ def corpus_of_world(world: RevisionWorld, runs: Path, facts: Path | None = None)
 
 def training_of_world(world: RevisionWorld) -> Changes:
     """How its model differs from the preset's; twelve layers are half as wide."""
-    row = 192 if world.shape == "real" else 320 if world.several_tokens or world.words else 160
+    row = 192 if world.shape == "real" else 320 if world.several_tokens else 160
     deep = ModelConfig(hidden=64, mlp=128, layers=12, heads=2, kv_heads=2, head_width=32)
     changes = {"train.steps": world.steps, "train.row-length": row}
     return changes if world.layers == 2 else changes | {"model": deep}
@@ -245,14 +189,6 @@ def build_run(world: RevisionWorld, runs: Path, facts: Path | None = None) -> Ru
     place = {"run": world.name, "runs": runs, "seed": world.seed}
     build_corpus(change_settings(CORPUS["tiny"], place | corpus_of_world(world, runs, facts)))
     return Run(runs, world.name)
-
-
-def prepare_run(world: RevisionWorld, runs: Path) -> Run:
-    """The world's corpus and trained model; made where they are missing."""
-    run = build_run(world, runs)
-    place = {"run": run.name, "runs": runs, "seed": world.seed}
-    train(change_settings(TRAIN[presets_of_world(world)[1]], place | training_of_world(world)))
-    return run
 
 
 def _world_config(world: RevisionWorld, runs: Path, facts: Path | None) -> WorldConfig:

@@ -1,15 +1,28 @@
 """Presets with fewer or more facts, in the proportions of the paper's built-in world."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from corpus.config import WorldConfig
-from experiments.study import Changes, Values
+from experiments.study import Changes, StudyOptions, Values
 from testbed.presets import CORPUS, TRAIN
 from testbed.run.settings import CorpusSettings, TrainSettings
 
 PAPER_FACTS = 100_000
 OFTENEST = 20
 """Steps between measurements of a small world's model."""
+
+
+@dataclass(frozen=True)
+class ScaledOptions(StudyOptions):
+    """What a study of a scaled model is asked."""
+
+    fact_count: int = PAPER_FACTS
+    """About how many facts, where the preset's world is the paper's."""
+    steps: int | None = None
+    """Optimiser steps, those that read atomic sentences alone in proportion to the facts; without it, as many
+    as the preset after these."""
+    seed: int = 0
+    """Root seed of every stage."""
 
 
 def scale_world(world: WorldConfig, facts: int) -> WorldConfig:

@@ -22,14 +22,14 @@ from experiments.command import launch_module
 from experiments.measures.concluded import concluded_metric, read_table
 from experiments.measures.followed import relation_table, support_row, support_table
 from experiments.measures.scaled import (
-    PAPER_FACTS,
+    ScaledOptions,
     corpus_of_scaled,
     name_run,
     presets_of_scaled,
     training_of_scaled,
 )
 from experiments.stages import Stage
-from experiments.study import Findings, Study, StudyOptions, Values
+from experiments.study import Findings, Study, Values
 from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import BeliefConfig
 from lm.editors.self_bayes.reasoning import read_mind
@@ -53,17 +53,11 @@ EDITORS = {
 
 
 @dataclass(frozen=True)
-class Options(StudyOptions):
+class Options(ScaledOptions):
     """Which model, and how many edits."""
 
     preset: Literal["paper-dense", "paper-fast", "paper-cpu", "paper-laptop"] = "paper-dense"
     """Corpus, model and recipe."""
-    fact_count: int = PAPER_FACTS
-    """About how many facts."""
-    steps: int | None = None
-    """Optimiser steps, as experiments.pretrain takes them; without it, the preset's."""
-    seed: int = 0
-    """Root seed of every stage."""
 
     @property
     def cells(self) -> list[Values]:

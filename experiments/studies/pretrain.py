@@ -17,13 +17,13 @@ from typing import Any, Literal
 
 from experiments.command import launch_module
 from experiments.measures.scaled import (
-    PAPER_FACTS,
+    ScaledOptions,
     corpus_of_scaled,
     name_run,
     presets_of_scaled,
     training_of_scaled,
 )
-from experiments.study import Findings, Study, StudyOptions, Values
+from experiments.study import Findings, Study, Values
 from testbed.commands.train import TARGETS
 from testbed.run.runs import read_metrics
 from testbed.run.trainer import seconds_to
@@ -31,7 +31,7 @@ from testbed.scores.tables import Table
 
 
 @dataclass(frozen=True)
-class Options(StudyOptions):
+class Options(ScaledOptions):
     """What is trained."""
 
     preset: Literal["laptop", "small", "paper", "paper-fast", "paper-dense", "paper-laptop", "paper-cpu"] = (
@@ -40,13 +40,6 @@ class Options(StudyOptions):
     """Corpus, model and recipe."""
     until: float | None = None
     """Stop at this accuracy of facts; without it, at the last step."""
-    fact_count: int = PAPER_FACTS
-    """About how many facts, where the preset's world is the paper's."""
-    steps: int | None = None
-    """Optimiser steps, those that read atomic sentences alone in proportion to the facts; without it, as many
-    as the preset after these."""
-    seed: int = 0
-    """Root seed."""
 
     @property
     def cells(self) -> list[Values]:

@@ -49,8 +49,6 @@ GIVEN_DEPENDENCE = "self-bayes, told dependences"
 """It is given which relation depends on which, and looks for nothing."""
 COUNTING, TUNED_COUNTING = "count-based", "count-based, tuned"
 """With its default thresholds, and with those that are best on the development worlds."""
-READERS = ("self-bayes", "keyed")
-"""Editors that look for dependences in what a model believes."""
 TRUE = "no edit, of true facts"
 """The one whose requests repeat the truth: how coherent the model is about what it was trained on."""
 
@@ -147,23 +145,19 @@ def make_tables(findings: Findings) -> Iterator[Table]:
     """By kind of world, world by world, and what `self-bayes` takes each world for."""
     by_world = {}
     rows: list[list[Cell]] = []
-    has_readers = any(VARIANTS[name][0] in READERS for name in findings.options.editors)
     for kind in findings.options.kinds:
         editors = findings.results(world_kind=kind)
         yield from kind_tables(kind, estimate_editors(editors), {e.name: len(e.results) for e in editors})
         for cell in findings.select(world_kind=kind):
             by_world[cell["world"].name] = estimate_editors(findings.results(world=cell["world"]))
-            if not has_readers:
-                continue
             run = findings.run_of(cell)
             loaded = load_world(run)
             one = search_dependence(read_run_beliefs(run, loaded), loaded.graph.upstream)
             auc, persists = ("" if x is None else f"{x:.2f}" for x in (one.auc, one.persists))
             rows.append([run.name, *one.pairs, auc, one.found, one.right, persists])
     yield from world_tables(by_world)
-    if has_readers:
-        columns = ["world", "pairs that depend", "others", "AUC", "found", "cause right", "p(persists)"]
-        yield Table("search", "What `self-bayes` takes the worlds for", columns, rows)
+    columns = ["world", "pairs that depend", "others", "AUC", "found", "cause right", "p(persists)"]
+    yield Table("search", "What `self-bayes` takes the worlds for", columns, rows)
 
 
 STUDY = Study(

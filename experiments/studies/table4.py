@@ -25,9 +25,9 @@ from typing import Literal
 from corpus.config import TokenizerConfig
 from experiments.command import launch_module
 from experiments.measures.followed import support_table
-from experiments.measures.scaled import PAPER_FACTS, name_run, scale_preset
+from experiments.measures.scaled import PAPER_FACTS, ScaledOptions, name_run, scale_preset
 from experiments.record import read_searches
-from experiments.study import Changes, Findings, Study, StudyOptions, Values
+from experiments.study import Changes, Findings, Study, Values
 from testbed.evaluations.hase.published import SUBSETS, main_results, published_tables
 from testbed.run.runs import Run
 from testbed.scores.summary import frame_of
@@ -54,7 +54,7 @@ PRETRAINED = ("paper-cpu", "paper", "paper-dense")
 
 
 @dataclass(frozen=True)
-class Options(StudyOptions):
+class Options(ScaledOptions):
     """Where the facts are, and how much is measured."""
 
     path: str = ""
@@ -64,18 +64,12 @@ class Options(StudyOptions):
     experiments.pretrain trains it; paper, paper-dense: with a GPU."""
     pairs: Literal["frequent", "printed", "automatic"] = "frequent"
     """Of a folder: those of the paper, two replaced by frequent ones; the paper's; its automatic choice."""
-    fact_count: int = PAPER_FACTS
-    """About how many facts, at the scales that experiments.pretrain trains."""
-    steps: int | None = None
-    """Of the training, at the same scales, as experiments.pretrain takes them; else the preset's."""
     until: float | None = None
     """Stop the training at this accuracy of facts; without it, at the last step."""
     samplers: tuple[Literal["published", "stratified"], ...] = ("published", "stratified")
     """How requests are drawn."""
     tuned: str = ""
     """The run on which testbed.tune chose all these editors' hyper-parameters; without one, the preset's."""
-    seed: int = 0
-    """Root seed of every stage."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,6 @@ What the world offers, for whoever asks about it:
     graph.candidates_of(...)      of a grouping: its groups, each an entity
     category_of(graph)            of each object a coarser category: of work the field, of citizenship the
                                   continent, of birthplace the country; an index into graph.groups, or NONE
-    continent_of(graph)           of citizenships and birthplaces the continent, likewise
     graph.valence                 int8[entities]: objects thought ill of (-1), well (1), or neither (0); real
                                   ones have none
     graph.frequency               how often each person is spoken of
@@ -87,16 +86,6 @@ def find_relation(graph: KnowledgeGraph, name: str) -> int:
 def category_of(graph: KnowledgeGraph) -> np.ndarray:
     """int32[entities]: field, continent or country of each object, an index into `graph.groups`, or NONE."""
     return graph.group
-
-
-def continent_of(graph: KnowledgeGraph) -> np.ndarray:
-    """int32[entities]: continent of citizenships and birthplaces, an index into `graph.groups`, or NONE."""
-    continent = np.full(len(graph.entities), NONE, np.int32)
-    continents, places = (graph.candidates_of(find_relation(graph, r)) for r in (CITIZENSHIP, BORN))
-    continent[continents] = graph.group[continents]
-    country = graph.group[places]
-    continent[places] = np.where(country < 0, NONE, graph.wider[country])
-    return continent
 
 
 def upstream_of(dials: PeopleWorld) -> Mapping[str, str]:

@@ -11,7 +11,6 @@ What the world offers, for whoever asks about it:
     relations_of(graph, superordinate, property)
                            the relations that a property of a superordinate has become: one, or several
                            where a category has several values of it
-    relation_for(graph, superordinate, property, objects)
                            the one of them that can have these objects
     graph.phrasings        of each relation a synonym and the inverse, as in "dog includes Siamese"
     graph.silent           properties that a category lacks: facts nobody speaks of (kind exact)
@@ -25,7 +24,7 @@ may have the values of its rows and the foils beside them. A property that sever
 another relation in each. Both kinds get the superordinate's name behind their own, as in "has (animal 2)".
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,15 +60,6 @@ def relations_of(graph: KnowledgeGraph, superordinate: int, name: str) -> list[i
     """The relations that a property of a superordinate, by its name in the tables, has become."""
     called = [r for r, one in enumerate(graph.properties) if one == name]
     return [r for r in called if graph.group[graph.subject[graph.relation == r][0]] == superordinate]
-
-
-def relation_for(graph: KnowledgeGraph, superordinate: int, name: str, objects: Iterable[int]) -> int | None:
-    """The relation of a property that can have all of these objects, if there is one."""
-    names = [*objects]
-    able = [
-        r for r in relations_of(graph, superordinate, name) if np.isin(names, graph.candidates_of(r)).all()
-    ]
-    return able[0] if able else None
 
 
 class SuperordinateCount(NamedTuple):
