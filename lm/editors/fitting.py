@@ -9,6 +9,7 @@ import optax
 
 from corpus.text.tokenizer import PAD
 from lm.attention import left_padded_layout
+from lm.delta import Delta
 from lm.editors.entry import Layers
 from lm.editors.interface import Info, Request
 from lm.language_model import LanguageModel
@@ -113,3 +114,33 @@ def gradient_info(losses: jax.Array, request: Request, more: int | jax.Array = 0
     steps = jnp.int32(losses.shape[0])
     seen = steps * (request_inputs(request) != PAD).sum().astype(jnp.int32)
     return Info(losses, steps, seen + jnp.asarray(more, jnp.int32), seen)
+
+
+def clip_gradient(rule: optax.GradientTransformation) -> optax.GradientTransformation:
+    """An optimiser whose gradients have a global norm of CLIP at most."""
+    return optax.chain(optax.clip_by_global_norm(CLIP), rule)
+
+
+def learn_request(
+    model: LanguageModel,
+    request: Request,
+    delta_of: Callable[[Parameters], Delta],
+    start: Parameters,
+    optimizer: optax.GradientTransformation,
+    steps: int,
+    project: Callable[[Parameters], Parameters] = lambda x: x,
+    more: int | jax.Array = 0,
+) -> tuple[Delta, Info]:
+    """The edit that something learned is, after some steps on the request's negative log-likelihood.
+
+    Args:
+        delta_of: the edit that arrays such as `start` are.
+        project: is done after each step.
+        more: tokens that were read beside those of the steps.
+    """
+
+    def loss_of(learned: Parameters) -> jax.Array:
+        return request_loss(model.with_delta(delta_of(learned)), request)
+
+    learned, losses = fit(loss_of, start, optimizer, steps, project)
+    return delta_of(learned), gradient_info(losses, request, more)

@@ -13,7 +13,7 @@ import optax
 from corpus.text.tokenizer import PAD
 from lm.delta import Delta, Rows
 from lm.editors.embeddings import EmbeddingsConfig
-from lm.editors.fitting import CLIP, fit, gradient_info, request_inputs, request_loss
+from lm.editors.fitting import clip_gradient, learn_request, request_inputs
 from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
 
@@ -36,13 +36,8 @@ class Embeddings(Editor):
         first = jnp.argmax(read[:, None] == read[None, :], axis=1) == jnp.arange(len(read))
         tokens = jnp.where(first & (read != PAD), read, NO_TOKEN)
 
-        def loss_of(values: jax.Array) -> jax.Array:
-            return request_loss(model.with_delta({"embedding": Rows(tokens, values)}), request)
+        def delta_of(values: jax.Array) -> Delta:
+            return {"embedding": Rows(tokens, values)}
 
-        optimizer = optax.chain(
-            optax.clip_by_global_norm(CLIP),
-            optax.adam(self.config.learning_rate),
-        )
-        start = jnp.zeros((len(read), model.config.hidden))
-        values, losses = fit(loss_of, start, optimizer, self.config.steps)
-        return {"embedding": Rows(tokens, values)}, gradient_info(losses, request)
+        start, rule = jnp.zeros((len(read), model.config.hidden)), optax.adam(self.config.learning_rate)
+        return learn_request(model, request, delta_of, start, clip_gradient(rule), self.config.steps)

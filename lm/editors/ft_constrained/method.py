@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 
 from lm.delta import Delta
-from lm.editors.fitting import fit, gradient_info, layer_mask, request_loss
+from lm.editors.fitting import layer_mask, learn_request
 from lm.editors.ft_constrained import ConstrainedConfig
 from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
@@ -37,14 +37,6 @@ class Constrained(Editor):
         def delta_of(share: jax.Array) -> Delta:
             return {"weights": {"layers": {"mlp": {"down": {"kernel": share * radius}}}}}
 
-        def loss_of(share: jax.Array) -> jax.Array:
-            return request_loss(model.with_delta(delta_of(share)), request)
-
-        share, losses = fit(
-            loss_of,
-            jnp.zeros_like(weight),
-            optax.adam(self.config.rate),
-            self.config.steps,
-            project=lambda x: jnp.clip(x, -1, 1),
-        )
-        return delta_of(share), gradient_info(losses, request)
+        start, rule = jnp.zeros_like(weight), optax.adam(self.config.rate)
+        steps, into_ball = self.config.steps, lambda x: jnp.clip(x, -1, 1)
+        return learn_request(model, request, delta_of, start, rule, steps, project=into_ball)

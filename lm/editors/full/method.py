@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 
 from lm.delta import Delta, fold_delta
-from lm.editors.fitting import CLIP, fit, gradient_info, layer_mask, request_loss
+from lm.editors.fitting import clip_gradient, layer_mask, learn_request
 from lm.editors.full import FullConfig
 from lm.editors.interface import Editor, Info, Request, State
 from lm.language_model import LanguageModel
@@ -39,18 +39,13 @@ class Full(Editor):
             inside = jax.tree.map(lambda x: x * mask.reshape(-1, *[1] * (x.ndim - 1)), change["layers"])
             return {"weights": change | {"layers": inside}}
 
-        def loss_of(change: dict) -> jax.Array:
-            return request_loss(model.with_delta(delta_of(change)), request)
-
-        steps = (
+        rule = (
             optax.sgd(config.learning_rate)
             if config.optimizer == "sgd"
             else self._make_optimizer(trained_weights)
         )
-        optimizer = optax.chain(optax.clip_by_global_norm(CLIP), steps)
         start = jax.tree.map(jnp.zeros_like, trained_weights)
-        change, losses = fit(loss_of, start, optimizer, config.steps)
-        return delta_of(change), gradient_info(losses, request)
+        return learn_request(model, request, delta_of, start, clip_gradient(rule), config.steps)
 
     def _make_optimizer(self, weights: dict) -> optax.GradientTransformation:
         """AdamW for changes of `weights`: decay pulls the changed weights, not the changes, to zero."""

@@ -14,12 +14,10 @@ from corpus.text.tokenizer import PAD
 from lm.delta import Codebook, Delta
 from lm.editors.fitting import (
     as_float32,
-    fit,
-    gradient_info,
     layer_at,
+    learn_request,
     request_activations,
     request_inputs,
-    request_loss,
 )
 from lm.editors.grace import GraceConfig
 from lm.editors.interface import CorpusSample, Editor, Info, Request
@@ -66,9 +64,6 @@ class Grace(Editor):
             book = Codebook(jnp.where(in_layer, keys, 0.0), jnp.where(in_layer, values, 0.0), radius)
             return {"codebook": book}
 
-        def loss_of(move: jax.Array) -> jax.Array:
-            return request_loss(model.with_delta(delta_of(move)), request)
-
-        rule = optax.adam(self.config.rate)
-        move, losses = fit(loss_of, jnp.zeros_like(start), rule, self.config.steps)
-        return delta_of(move), gradient_info(losses, request, (request_inputs(request) != PAD).sum())
+        rule, read = optax.adam(self.config.rate), (request_inputs(request) != PAD).sum()
+        still = jnp.zeros_like(start)
+        return learn_request(model, request, delta_of, still, rule, self.config.steps, more=read)

@@ -13,7 +13,7 @@ import optax
 
 from lm.config import ModelConfig
 from lm.delta import MATRICES, Delta, LowRank
-from lm.editors.fitting import CLIP, fit, gradient_info, request_loss
+from lm.editors.fitting import clip_gradient, learn_request
 from lm.editors.interface import Editor, Info, Request, State
 from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
@@ -37,15 +37,9 @@ class Lora(Editor):
         def delta_of(adapters: Delta) -> Delta:
             return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
 
-        def loss_of(adapters: Delta) -> jax.Array:
-            return request_loss(model.with_delta(delta_of(adapters)), request)
-
-        optimizer = optax.chain(
-            optax.clip_by_global_norm(CLIP),
-            optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay),
-        )
-        adapters, losses = fit(loss_of, self.start_adapter(model.config, key), optimizer, self.config.steps)
-        return delta_of(adapters), gradient_info(losses, request)
+        rule = optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay)
+        start = self.start_adapter(model.config, key)
+        return learn_request(model, request, delta_of, start, clip_gradient(rule), self.config.steps)
 
     def start_adapter(self, model: ModelConfig, key: jax.Array) -> Delta:
         """Adapters that do nothing yet."""

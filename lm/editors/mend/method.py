@@ -19,8 +19,8 @@ from corpus.text.tokenizer import BOS, PAD
 from lm.attention import packed_layout
 from lm.delta import Delta, LowRank
 from lm.editors.fitting import (
-    CLIP,
     as_float32,
+    clip_gradient,
     gradient_info,
     layer_mask,
     request_activations,
@@ -50,7 +50,7 @@ class Mend(Editor):
         texts = jnp.asarray(corpus_sample.rows)[:, :TEXT_TOKENS]
         inputs_, gradients, _ = jax.jit(jax.vmap(_gradient_factors, in_axes=(None, 0)))(model, practice)
         state = {"scale": {"input": _root_mean_square(inputs_), "gradient": _root_mean_square(gradients)}}
-        optimizer = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(self.config.learning_rate))
+        optimizer = clip_gradient(optax.adam(self.config.learning_rate))
 
         def loss_of(network: dict, model: LanguageModel, key: jax.Array) -> jax.Array:
             pick, text = jax.random.split(key)

@@ -15,7 +15,7 @@ from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
 from lm.delta import Delta
 from lm.editors.asking import pad_left_to
-from lm.editors.fitting import CLIP, request_loss
+from lm.editors.fitting import clip_gradient, request_loss
 from lm.editors.interface import Editor, Info, Request
 from lm.editors.self_bayes import FitConfig
 from lm.editors.self_bayes.storage import Subjects, open_storage, subjects_of
@@ -229,7 +229,7 @@ def fit_goals(
 
     rate = config.learning_rate
     schedule = optax.cosine_decay_schedule(rate, config.steps, LAST_RATE) if config.cosine else rate
-    rule = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(schedule))
+    rule = clip_gradient(optax.adam(schedule))
 
     def is_unfinished(carry: tuple) -> jax.Array:
         step, farthest = carry[0], carry[1]

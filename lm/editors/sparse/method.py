@@ -20,13 +20,11 @@ from corpus.text.tokenizer import BOS, PAD
 from lm.attention import Array, packed_layout
 from lm.delta import Delta, LowRank
 from lm.editors.fitting import (
-    CLIP,
     as_float32,
-    fit,
-    gradient_info,
+    clip_gradient,
+    learn_request,
     request_activations,
     request_inputs,
-    request_loss,
 )
 from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.sparse import SparseConfig
@@ -66,13 +64,9 @@ class Sparse(Editor):
         def delta_of(rows: jax.Array) -> Delta:
             return {"down": LowRank(pick, jnp.broadcast_to(rows, (sizes[0], *rows.shape)))}
 
-        def loss_of(rows: jax.Array) -> jax.Array:
-            return request_loss(model.with_delta(delta_of(rows)), request)
-
-        rule = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(config.learning_rate))
+        rule, read = clip_gradient(optax.adam(config.learning_rate)), (inputs != PAD).sum()
         start = jnp.zeros((slots, model.config.hidden))
-        rows, losses = fit(loss_of, start, rule, config.steps)
-        return delta_of(rows), gradient_info(losses, request, (inputs != PAD).sum())
+        return learn_request(model, request, delta_of, start, rule, config.steps, more=read)
 
 
 def count_woken(inner: Array, real: Array, slots: int) -> jax.Array:
