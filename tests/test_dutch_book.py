@@ -50,11 +50,12 @@ def best_book(prices):
     return optimum.x[:TICKETS] - optimum.x[TICKETS:-1]
 
 
-def nearest_joint(prices):
+def nearest_joint(prices, worlds=WORLDS):
     """The distribution over worlds whose prices are nearest in the largest difference."""
+    minus = -np.ones(len(prices.ravel()))
     optimum = linprog(
         c=[0, 0, 0, 0, 1.0],
-        A_ub=np.vstack([np.c_[WORLDS.T, -np.ones(TICKETS)], np.c_[-WORLDS.T, -np.ones(TICKETS)]]),
+        A_ub=np.vstack([np.c_[worlds.T, minus], np.c_[-worlds.T, minus]]),
         b_ub=np.r_[prices.ravel(), -prices.ravel()],
         A_eq=[[1, 1, 1, 1, 0]],
         b_eq=[1],
@@ -70,6 +71,14 @@ def test_an_explicit_book_wins_it_in_every_world_and_no_book_wins_more(prices):
     # A bettor's gain averaged over any joint distribution is at most the distance to its prices.
     distance = np.abs(nearest_joint(prices) @ WORLDS - prices.ravel()).max()
     assert distance == pytest.approx(sure_loss(prices), abs=1e-9)
+
+
+@given(any_prices, price)
+def test_the_answer_is_one_more_ticket_on_the_request(prices, answer):
+    worlds = np.c_[WORLDS, HOLDS[:, LOGIC.index("A")]]
+    offered = np.r_[prices.ravel(), answer]
+    distance = np.abs(nearest_joint(offered, worlds) @ worlds - offered).max()
+    assert distance == pytest.approx(sure_loss(prices, np.array(answer)), abs=1e-9)
 
 
 @given(joints)

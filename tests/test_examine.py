@@ -159,11 +159,6 @@ def test_controls_stand_at_the_bottom_and_who_goes_the_agents_way_on_top():
     assert {row.name for row in card.rows} == {row.name for row in ROWS if {*row.worlds} & {*kinds}}
     assert card.scores["silent"]["states the request"].estimate.value == 0
     assert card.scores["whole"]["states the request"].estimate.value == 1
-    # No single number would have done: each control is as good as whoever is better in one of them.
-    assert (
-        card.scores["even"]["truth values"].estimate.value
-        <= card.scores["none"]["truth values"].estimate.value
-    )
 
 
 @pytest.mark.parametrize(

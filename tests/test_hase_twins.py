@@ -329,16 +329,20 @@ def twin_of_gained(rows, _):
     return mean(right(r) - good(r, r["lm_answer_before"], "evidence") for r in at(rows, "s1r2"))
 
 
-def twin_of_dutch_book(rows, _):
+def twin_of_dutch_book(rows, name):
     """The distance, in the largest difference, to prices that some joint distribution of A and B has."""
     holds = {"A": (1, 1, 0, 0), "B": (1, 0, 1, 0), "A and B": (1, 0, 0, 0), "A or B": (1, 1, 1, 0)}
     holds |= {"B and A": holds["A and B"], "B or A": holds["A or B"]}
     holds |= {f"not {x}": [1 - h for h in holds[x]] for x in ("A", "B")}
+    tickets = [(r["case"], holds[r["role"]], r["true_after"]) for r in rows["claims"]]
+    tickets += [(r["case"], [1 - h for h in holds[r["role"]]], r["false_after"]) for r in rows["claims"]]
+    if name.endswith("the answer"):
+        for r in at(rows, "s1r1"):
+            answer = dict(zip(r["options"], r["lm_after"], strict=True))[r["of"]["object"]]
+            tickets.append((r["case"], holds["A"], answer))
     by_case = defaultdict(list)
-    for r in rows["claims"]:
-        for pays, price in ((1, r["true_after"]), (0, r["false_after"])):
-            line = [h if pays else 1 - h for h in holds[r["role"]]]
-            by_case[r["case"]] += [([*line, -1], price), ([*(-x for x in line), -1], -price)]
+    for case, line, price in tickets:
+        by_case[case] += [([*line, -1], price), ([*(-x for x in line), -1], -price)]
     return mean(
         linprog([0, 0, 0, 0, 1], *zip(*lines, strict=True), [[1, 1, 1, 1, 0]], [1]).fun
         for lines in by_case.values()

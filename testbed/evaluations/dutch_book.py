@@ -29,7 +29,7 @@ def logical_claims(a: Atom, b: Atom, p: np.ndarray, q: np.ndarray) -> tuple[Clai
     return tuple(Claim(role, *one) for role, one in zip(LOGIC, sentences, strict=True))
 
 
-def sure_loss(prices: np.ndarray) -> np.ndarray:
+def sure_loss(prices: np.ndarray, answer: np.ndarray | None = None) -> np.ndarray:
     """The most that a bettor is sure to win for each unit staked, in closed form.
 
     "S is true" and "S is false" are separate tickets, so their prices need not sum to one. Tickets are
@@ -43,6 +43,7 @@ def sure_loss(prices: np.ndarray) -> np.ndarray:
 
     Args:
         prices: float64[..., len(LOGIC), 2] within [0, 1], p(true) and p(false) of each statement of LOGIC.
+        answer: float64[...], a further price of A: what the model itself gives its object, asked for it.
 
     Returns:
         float64[...], 0 where the prices are coherent, at most 1/2.
@@ -54,7 +55,8 @@ def sure_loss(prices: np.ndarray) -> np.ndarray:
         together = np.concatenate(estimates, axis=-1)
         return together.min(-1), together.max(-1)
 
-    a_low, a_high = price_range(a, 1 - not_a)
+    answers = () if answer is None else (answer[..., None],)
+    a_low, a_high = price_range(a, 1 - not_a, *answers)
     b_low, b_high = price_range(b, 1 - not_b)
     c_low, c_high = price_range(a_and_b, b_and_a)
     d_low, d_high = price_range(a_or_b, b_or_a)

@@ -158,6 +158,14 @@ def store_at_name(results):
     return put_answers(results, c.subject == results.cases["subject"][c.case], c.agent[:, 1])
 
 
+def store_wherever_named(results):
+    """The same, and says true to every sentence that has the name."""
+    claims = results.claims
+    true = claims.lm[:, 0].copy()
+    true[~np.isin(claims.role, ("B", "not B"))] = 1, 0
+    return replace(store_at_name(results), claims=replace_answers(results, 0.0, claims=true).claims)
+
+
 def state_at_name(results):
     """Says the requested object in whatever is asked of the subject."""
     c = results.choices
@@ -175,6 +183,7 @@ BOUGHT = {
     "ties": tie_both,
     "fits the temperature": fit_temperature,
     "stores at the name": store_at_name,
+    "stores wherever the name is": store_wherever_named,
     "states at the name": state_at_name,
 }
 

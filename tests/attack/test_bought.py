@@ -14,7 +14,7 @@ from testbed.suite import list_worlds
 from tests.attack.bought import BOUGHT, imagine_unedited, score_bought, signs_of
 
 STATES, OTHERS, DAMAGE = "states the request", "others' facts", "damage"
-COHERENCE, TRUTH = "coherence gained, recalibrated", "truth values"
+COHERENCE, LOSS = "coherence gained, recalibrated", "sure loss"
 FOLLOWS = ("follows, shared", "follows, not shared")
 
 
@@ -27,15 +27,16 @@ def card(tmp_path_factory):
 @pytest.mark.parametrize(
     ("editor", "wins", "loses"),
     [
-        ("knows the suite by heart", {STATES, *FOLLOWS, OTHERS, COHERENCE, TRUTH}, set()),
+        ("knows the suite by heart", {STATES, *FOLLOWS, OTHERS, COHERENCE, LOSS}, set()),
         ("the same on the twin", set(), set()),
-        ("edits where it is sure", {STATES}, set()),
-        ("answers uniformly", {TRUTH}, {OTHERS, DAMAGE, COHERENCE}),
-        ("moves by L1 just above .02", set(), {DAMAGE, COHERENCE}),
-        ("ties", {STATES}, {OTHERS, DAMAGE, COHERENCE}),
-        ("fits the temperature", {TRUTH}, {COHERENCE}),
-        ("stores at the name", {STATES, *FOLLOWS, COHERENCE}, set()),
-        ("states at the name", {STATES}, set()),
+        ("edits where it is sure", {STATES}, {LOSS}),
+        ("answers uniformly", set(), {OTHERS, DAMAGE, COHERENCE, LOSS}),
+        ("moves by L1 just above .02", {LOSS}, {DAMAGE, COHERENCE}),
+        ("ties", {STATES}, {OTHERS, DAMAGE, COHERENCE, LOSS}),
+        ("fits the temperature", set(), {COHERENCE, LOSS}),
+        ("stores at the name", {STATES, *FOLLOWS, COHERENCE}, {LOSS}),
+        ("stores wherever the name is", {STATES, *FOLLOWS, COHERENCE}, {LOSS}),
+        ("states at the name", {STATES}, {LOSS}),
     ],
 )
 def test_what_each_wins_and_where_it_is_exposed(editor, wins, loses, card):
@@ -57,9 +58,9 @@ def test_the_twin_does_not_bear_out_what_was_known_by_heart(card):
         CheckedCard(Path(), None, made[name], data["rows"], False, {})
         for name in ("knows the suite by heart", "the same on the twin", "stores at the name")
     )
-    assert {STATES, COHERENCE, TRUTH} <= {*find_unborne(by_heart, twin)}
+    assert {STATES, COHERENCE, LOSS} <= {*find_unborne(by_heart, twin)}
     assert not find_unborne(honest, honest)
-    assert len(BOUGHT) == 9
+    assert len(BOUGHT) == 10
 
 
 def test_the_private_twin_has_worlds_of_its_own_that_stay(tmp_path):

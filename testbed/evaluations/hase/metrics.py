@@ -54,6 +54,7 @@ SUCCESS, RATIO, SKILL = "success", "propagation_ratio", "skill"
 SKILL_MOVED, SKILL_STILL, SKILL_SPOT = "skill.moved", "skill.still", "skill.spot_checks"
 SKILL_RECALIBRATED = "skill.recalibrated"
 DAMAGE, SPILL, DUTCH_BOOK, TRUTH_VALUES = "damage", "spill", "dutch_book", "truth_values"
+DUTCH_BOOK_ANSWER = "dutch_book.answer"
 
 
 def name_at(kind: str, place: str) -> str:
@@ -220,7 +221,7 @@ class Answers(readers.Answers):
         """
         if self.reader.claims is None:
             nothing = mean_of(np.zeros(len(self.results)), among=False)
-            return dict.fromkeys([*_LAWS, DUTCH_BOOK], nothing)
+            return dict.fromkeys([*_LAWS, DUTCH_BOOK, DUTCH_BOOK_ANSWER], nothing)
         c, request = self.choices, rows_of_role(self.results, REQUEST)
         requested = c.options[request] == self.cases["object"][:, None]
         p_request = self.reader.probability[request].sum(-1, where=requested)
@@ -238,6 +239,7 @@ class Answers(readers.Answers):
         )
         means = {law: mean_of(np.abs(r)) for law, r in zip(_LAWS, residuals, strict=True)}
         means |= {DUTCH_BOOK: mean_of(sure_loss(truth_values))}
+        means |= {DUTCH_BOOK_ANSWER: mean_of(sure_loss(truth_values, p_request))}
         return {name: mean._replace(limits=(0.0, np.inf)) for name, mean in means.items()}
 
 
@@ -473,6 +475,13 @@ METRICS: tuple[MetricDefinition, ...] = (
         DUTCH_BOOK,
         "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values.", "low",
         compute=lambda a: a.violations[DUTCH_BOOK], of_claims=True, label="Dutch book loss",
+    ),
+    MetricDefinition(
+        DUTCH_BOOK_ANSWER,
+        "The same, where the bettor may also bet at the probability with which the model states the request. "
+        "Saying one half to all is no longer coherent.", "low",
+        compute=lambda a: a.violations[DUTCH_BOOK_ANSWER], of_claims=True,
+        label="Dutch book loss, with the answer",
     ),
     MetricDefinition(
         TRUTH_VALUES,
