@@ -72,7 +72,7 @@ def broadcast_value(value: float) -> float:
     if jax.process_count() == 1:
         return value
     # Sent as it is, a double would arrive as a float.
-    bits = np.array([value]).view(np.uint32)
+    bits = np.array([value], np.float64).view(np.uint32)
     return float(np.asarray(multihost_utils.broadcast_one_to_all(bits)).view(np.float64)[0])
 
 

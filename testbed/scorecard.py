@@ -1,4 +1,4 @@
-"""The scorecard of `testbed.examine`: at most fifteen numbers, each of edits that have something in common.
+"""The scorecard of `testbed.examine`: at most sixteen numbers, each of edits that have something in common.
 
 A number by itself can be had cheaply: whoever changes everything follows everything, and whoever changes
 nothing keeps everything. So there is no average. Every row is held against no edit on the same cases, by the
@@ -22,6 +22,7 @@ from testbed.evaluations.hase.metrics import (
     SKILL_RECALIBRATED,
     STAYS,
     SUCCESS,
+    TRUTH_VALUES,
 )
 from testbed.evaluations.leme.metrics import COUPLING, PORTABILITY
 from testbed.evaluations.seesaw import OLD_HOLDERS
@@ -94,6 +95,7 @@ ROWS = (
     Row("coherence gained, recalibrated",
         "Share of the distance to the agent that the edit removes, both models at their best temperature.",
         _ALL_KINDS, SKILL_RECALIBRATED),
+    Row("truth values", "Distance of p(true) to the agent's belief, over claims.", _ALL_KINDS, TRUTH_VALUES),
     Row("sure loss",
         "What somebody surely wins who bets at the model's answer and at its truth values of the request, of "
         "somebody else's fact, and of both in one sentence.", _ALL_KINDS, DUTCH_BOOK_ANSWER),
@@ -111,7 +113,7 @@ ROWS = (
         "How much oftener texts state the implied fact of the coupled entity than of its unlinked twin.",
         (COUPLES,), COUPLING),
 )  # fmt: skip
-assert len(ROWS) <= 15
+assert len(ROWS) <= 16
 
 
 class WorldResults(NamedTuple):

@@ -2,14 +2,11 @@
 
 import json
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,10 +36,8 @@ from tests.runs import (
     complaint,
     copied,
     dies,
-    killed_after,
     measurements,
     parameters,
-    python,
     rewritten,
 )
 
@@ -87,41 +82,6 @@ def test_killed_three_times_and_resumed_is_bit_identical(built, trained, tmp_pat
     assert train.main([*at(runs), *RECIPE]) == 0
     assert_same_training(runs, trained)
     assert not list(runs.rglob("*.partial"))
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments_and_resumed_is_bit_identical(built, tmp_path):
-    recipe = [*RECIPE, "--train.steps", "1000", "--train.schedule", "linear"]
-    whole = copied(built, tmp_path / "whole")
-    assert train.main([*at(whole), *recipe]) == 0
-    runs = copied(built, tmp_path / "killed")
-    rng = random.Random(0)
-    for kill in range(6):
-        if kill % 3 == 0:
-            # A random moment is seldom one at which a checkpoint is being written.
-            latest = latest_checkpoint(checkpoints_of(runs))
-            coming = f"{int(latest.name) + 10 if latest else 10:08d}"
-            dies("before", coming, "testbed.train", *at(runs), *recipe)
-            assert being_written(runs)
-            continue
-        process, before = python("testbed.train", *at(runs), *recipe), files_of_training(runs)
-        while files_of_training(runs) == before:
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.5))
-        killed_after(process, lambda: True)
-        assert not (runs / "x" / "lm" / "finished.json").exists(), f"kill {kill} came too late"
-    assert train.main([*at(runs), *recipe]) == 0
-    assert_same_training(runs, whole)
-
-
-def files_of_training(runs):
-    """What lies there and since when; what is renamed while we look may be gone."""
-    seen = set()
-    for path in (runs / "x" / "lm").glob("*"):
-        with suppress(FileNotFoundError):
-            seen.add((path, path.stat().st_mtime_ns))
-    return seen
 
 
 def flip(path):

@@ -756,7 +756,9 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     assert [row[0][0] for row in table["rows"]] == [*editors, *FLOORS]
     column = table["heads"].index("propagation ratio")
     for row in table["rows"][: len(editors)]:
-        estimate = editors[row[0][0]].frame.cell("propagation_ratio", row[0][0])
+        editor = editors[row[0][0]]
+        estimate = editor.frame.cell("propagation_ratio", editor.name, "contradicts the truth")
+        assert row[1][1] == (~editor.edits.results.cases["reinforces"]).sum()
         assert row[column][1] == pytest.approx(estimate.value)
         assert float(row[column][0].split(" ")[0]) == pytest.approx(estimate.value, abs=0.0051)
     seconds = [row[table["heads"].index("seconds an edit")][0] for row in table["rows"]]

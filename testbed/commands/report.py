@@ -34,6 +34,7 @@ from testbed.run.world import World, load_world
 from testbed.scores.comparison import compare_editors, frame_of_differences, reference_named
 from testbed.scores.frame import concat_frames
 from testbed.scores.gather import gather_results
+from testbed.scores.headlines import headline_subset
 from testbed.scores.summary import frame_of_sequences, score_editors
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 from testbed.waiting import doing
@@ -183,9 +184,10 @@ def draw_chapter(
             f"no edits by {', '.join(options.editors)}; there are {', '.join(e.name for e in gathered)}"
         )
     editors = score_editors(wanted)
-    compared = compare_editors(editors, reference_named(editors, options.against))
+    subset = headline_subset(editors[0].evaluation, editors[0].frame)
+    compared = compare_editors(editors, reference_named(editors, options.against), subset)
     own = [part for editor in editors for part in (editor.frame, frame_of_sequences(editor))]
-    frame = concat_frames([*own, frame_of_differences(editors, compared)])
+    frame = concat_frames([*own, frame_of_differences(editors, compared, subset)])
     folder = report / plain_name(name)
     folder.mkdir()
     doing(f"drawing pictures, {name}")

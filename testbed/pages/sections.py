@@ -41,7 +41,7 @@ from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
 from testbed.scores.frame import ALL, CONTROL, EDITOR, EDITS, REFERENCE, Frame
-from testbed.scores.headlines import headline_labels, headline_subset
+from testbed.scores.headlines import describe_subset, headline_labels, headline_subset
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import (
     BEFORE_EDIT,
@@ -185,16 +185,20 @@ def comparison_table(material: Material) -> Table:
     """A row an editor, a control and a floor; the compared metrics with intervals."""
     editors, metrics = material.editors, compared_metrics(material.editors)
     about = f"; they are for the cases of {editors[0].name}" if len(editors) > 1 else ""
-    count, seconds = Column(EDITS, "edits", show="count"), Column("seconds", "seconds an edit")
-    columns = [count, *map(Column, metrics), seconds]
+    seconds = Column("seconds", "seconds an edit", {"subset": ALL})
+    columns = [Column(EDITS, "edits", show="count"), *map(Column, metrics), seconds]
+    first = editors[0]
     note = (
+        f"Over edits{describe_subset(first.evaluation, first.frame)}. "
         "The best editor of each column stands out; editors with lost or fewer edits never do, nor does "
         "one of which a column has fewer than nine tenths of the cases that it has of another. The last "
         f"rows bound the meaning of the numbers{about}."
     )
     who = (EDITOR, CONTROL, REFERENCE)
+    where = {"subset": headline_subset(first.evaluation, first.frame)}
     table = make_table(
-        View("comparison", "All editors", columns, who=who, note=note, ranked=True), material.frame
+        View("comparison", "All editors", columns, who=who, where=where, note=note, ranked=True),
+        material.frame,
     )
     least = [None, *_detectable_differences(material.differences, metrics), None]
     return has_to_beat(table, ONE_HALF)._replace(foot=[["smallest detectable difference", *least]])
@@ -245,11 +249,13 @@ def difference_table(material: Material) -> Table | None:
     if not metrics:
         return None
     columns = [Column(EDITS, "cases both have", show="count"), *map(Column, metrics)]
+    first = material.editors[0]
+    where = {"against": against, "subset": headline_subset(first.evaluation, first.frame)}
     note = (
-        "Paired, over the cases that both have. P-values are adjusted for the number of editors (Holm); bold "
-        "differences have one below .05."
+        f"Paired, over edits{describe_subset(first.evaluation, first.frame)}, that both have. P-values are "
+        "adjusted for the number of editors (Holm); bold differences have one below .05."
     )
-    view = View("differences", f"Differences from {against}", columns, where={"against": against}, note=note)
+    view = View("differences", f"Differences from {against}", columns, where=where, note=note)
     least = ["smallest detectable difference", None, *_detectable_differences(material.differences, metrics)]
     return make_table(view, material.frame)._replace(foot=[least])
 

@@ -14,7 +14,7 @@ from testbed.suite import list_worlds
 from tests.attack.bought import BOUGHT, imagine_unedited, score_bought, signs_of
 
 STATES, OTHERS, DAMAGE = "states the request", "others' facts", "damage"
-COHERENCE, LOSS = "coherence gained, recalibrated", "sure loss"
+COHERENCE, TRUTH, LOSS = "coherence gained, recalibrated", "truth values", "sure loss"
 FOLLOWS = ("follows, shared", "follows, not shared")
 
 
@@ -27,13 +27,13 @@ def card(tmp_path_factory):
 @pytest.mark.parametrize(
     ("editor", "wins", "loses"),
     [
-        ("knows the suite by heart", {STATES, *FOLLOWS, OTHERS, COHERENCE, LOSS}, set()),
+        ("knows the suite by heart", {STATES, *FOLLOWS, OTHERS, COHERENCE, TRUTH, LOSS}, set()),
         ("the same on the twin", set(), set()),
         ("edits where it is sure", {STATES}, {LOSS}),
-        ("answers uniformly", set(), {OTHERS, DAMAGE, COHERENCE, LOSS}),
+        ("answers uniformly", {TRUTH}, {OTHERS, DAMAGE, COHERENCE, LOSS}),
         ("moves by L1 just above .02", {LOSS}, {DAMAGE, COHERENCE}),
         ("ties", {STATES}, {OTHERS, DAMAGE, COHERENCE, LOSS}),
-        ("fits the temperature", set(), {COHERENCE, LOSS}),
+        ("fits the temperature", {TRUTH}, {COHERENCE, LOSS}),
         ("stores at the name", {STATES, *FOLLOWS, COHERENCE}, {LOSS}),
         ("stores wherever the name is", {STATES, *FOLLOWS, COHERENCE}, {LOSS}),
         ("states at the name", {STATES}, {LOSS}),
@@ -58,7 +58,7 @@ def test_the_twin_does_not_bear_out_what_was_known_by_heart(card):
         CheckedCard(Path(), None, made[name], data["rows"], False, {})
         for name in ("knows the suite by heart", "the same on the twin", "stores at the name")
     )
-    assert {STATES, COHERENCE, LOSS} <= {*find_unborne(by_heart, twin)}
+    assert {STATES, COHERENCE, TRUTH} <= {*find_unborne(by_heart, twin)}
     assert not find_unborne(honest, honest)
     assert len(BOUGHT) == 10
 

@@ -15,7 +15,7 @@ from testbed.commands import examine
 from testbed.commands.cards import check_seal, find_unborne
 from testbed.commands.leaderboard import Referee
 from testbed.examine import main
-from testbed.suite import QUICK
+from testbed.suite import PERSISTING, PUBLISHED, QUICK
 from tests.attack.broken import break_card, try_broken
 from tests.attack.trials import shrink_suite
 from tests.runs import complaint, copied
@@ -70,6 +70,40 @@ def test_a_card_that_was_made_here_holds(suite, handed, capsys):
     own = next(e for e in read_json(handed / "scorecard.json")["editors"] if e["editor"] == "lora-down")
     assert entry["numbers"] == own["numbers"]
     assert entry["about"]["origin"] == "native: lora-down"
+
+
+def test_a_card_of_the_whole_suite_holds_and_one_of_fewer_worlds_does_not(
+    trained, tmp_path, capsys, monkeypatch
+):
+    """A suite of two worlds, under names of the whole one."""
+    runs, folder = copied(trained, tmp_path / "runs"), tmp_path / "examined" / NAME
+    for name in ("HASHES", "list_worlds"):
+        monkeypatch.setattr(examine, name, getattr(examine, name))
+    shrink_suite(runs, runs, tmp_path / "hashes.json", (PUBLISHED, PERSISTING))
+    assert main(["lora-down", "--runs", str(runs), "--folder", str(folder.parent)]) == 0
+    capsys.readouterr()
+    assert main(["--verify", str(folder), "--runs", str(runs)]) == 0
+    assert "holds: lora-down" in " ".join(capsys.readouterr().out.split())
+    card = read_json(folder / "scorecard.json")
+    assert {row["row"]: row["worlds"] for row in card["rows"]}["damage"] == [PUBLISHED, PERSISTING]
+    handed = shutil.copytree(folder, tmp_path / NAME)
+    for what in ("worlds", "methods"):
+        change_card(handed, lambda card, own, what=what: card[what].pop(PERSISTING))
+        seal(handed)
+        assert main(["--verify", str(handed), "--runs", str(runs)]) == 2
+        assert f"{what}: {PUBLISHED}, where the suite has" in complaint(capsys)
+        write_json(handed / "scorecard.json", card)
+
+
+def test_what_users_keep_beside_a_card_stays_when_it_is_written_again(suite, handed):
+    (handed / "explorer").mkdir()
+    kept = {handed / "notes.txt": "mine", handed / "explorer" / "index.html": "a page"}
+    for path, text in kept.items():
+        path.write_text(text)
+    words = ["lora-down", "--runs", str(suite[0]), "--folder", str(handed.parent)]
+    assert main(words) == 0
+    assert {path: path.read_text() for path in kept} == kept
+    assert main(["--verify", str(handed), "--runs", str(suite[0])]) == 0
 
 
 def set_damage(**changes):

@@ -3,9 +3,15 @@
 import pytest
 
 from testbed import corpus
-from tests.attack.circumstances import AROUND, main
+from tests.attack.circumstances import main
 from tests.runs import WORLD
 
+AROUND = (
+    "assertions off", "warnings are errors", "another order of sets", "an ASCII locale", "no home",
+    "no folder for what is temporary", "no output", "a full output", "few open files",
+    "no rights in new files", "no such platform", "a folder that is gone",
+)  # fmt: skip
+"""Those that a command meets on strangers' machines; `make attack` has the others."""
 NAMES = [
     "a b",
     "\u00e4",
@@ -32,7 +38,6 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AROUND)
 def test_odd_circumstances_change_no_number_and_end_in_no_traceback(name, folder, capsys):
-    """One command in each; `make attack` runs the others."""
     bad = main(folder, [name], most=1)
     with capsys.disabled():
         print(f"\n{capsys.readouterr().out}")

@@ -138,31 +138,35 @@ def write_answers(runs, folder):
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def shrink_suite(start, place, hashes):
-    """A suite of the world of these runs alone."""
+def shrink_suite(start, place, hashes, names=("demo",)):
+    """A suite of the world of these runs alone, under each of some names with a case more."""
     from testbed.evaluations.hase import Hase
     from testbed.presets import CORPUS, EDIT, TRAIN
     from testbed.run.world import load_world
     from testbed.settings import CaseConfig
-    from testbed.suite import QUICK, SuiteWorld
+    from testbed.suite import SuiteWorld
 
     lora = replace(EDIT["tiny"].configs["lora-down"], steps=2)
     edits = replace(
-        EDIT["tiny"], editors=("none",), run="x", runs=start, cases=CaseConfig(6),
+        EDIT["tiny"], editors=("none",), run="x",
         configs=EDIT["tiny"].configs | {"lora-down": lora},
         evaluations={"hase": Hase(edits="upstream", reinforce=0.0)},
     )  # fmt: skip
 
-    def world_in(runs):
+    def worlds_in(runs):
         where = {"run": "x", "runs": runs}
-        training = replace(TRAIN["tiny"], **where)
-        return SuiteWorld(QUICK, replace(CORPUS["tiny"], **where), training, replace(edits, runs=runs))
+        made = replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where)
+        return [
+            SuiteWorld(name, *made, replace(edits, runs=runs, cases=CaseConfig(6 + i)))
+            for i, name in enumerate(names)
+        ]
 
-    made = load_world(Run(start, "x"))
-    digests = examine.digest_world(world_in(start), made, examine.draw_with_agent(made, edits)[1])
-    digests |= examine.describe_model(world_in(start), made)
-    write_json(hashes, {"worlds": {QUICK: digests | {"device": "here"}}})
-    examine.HASHES, examine.list_worlds = hashes, lambda *_: [world_in(place)]
+    made, known = load_world(Run(start, "x")), {}
+    for world in worlds_in(start):
+        digests = examine.digest_world(world, made, examine.draw_with_agent(made, world.edits)[1])
+        known[world.name] = digests | examine.describe_model(world, made) | {"device": "here"}
+    write_json(hashes, {"worlds": known})
+    examine.HASHES, examine.list_worlds = hashes, lambda *_: worlds_in(place)
 
 
 def files_of(*names):

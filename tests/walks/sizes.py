@@ -6,6 +6,7 @@ PAGES = (
     ("README.md", "docs/pytorch.md", "docs/examine.md"),
     ("docs/tour.md", "docs/works_with.md", "docs/tour.ipynb"),
     ("docs/own.md",),
+    ("docs/kinds.md",),
 )
 """Pages that one reader reads, one after another in one folder. Readers walk side by side."""
 
@@ -50,6 +51,7 @@ LEFT_OUT = {
     "HOST:PORT": "two machines; tests/test_mesh.py has two processes",
     "--mesh.data 4 --mesh.model 2": "eight devices; tests/test_mesh.py has them",
     "FOLDER": "a folder of Wikidata5m",
+    "--gold gold.csv": "a table of somebody's own; tests/test_gold_file.py scores one",
     "--and-runs demo-1 demo-2": "three demos; tests/test_report.py pools runs",
     "python -m testbed.examine my_editor:MyEditor            #": "half an hour; with --quick it is walked",
 }

@@ -478,8 +478,8 @@ METRICS: tuple[MetricDefinition, ...] = (
     ),
     MetricDefinition(
         DUTCH_BOOK_ANSWER,
-        "The same, where the bettor may also bet at the probability with which the model states the request. "
-        "Saying one half to all is no longer coherent.", "low",
+        "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values, and at the "
+        "probability with which it states the request. One half to all is not coherent here.", "low",
         compute=lambda a: a.violations[DUTCH_BOOK_ANSWER], of_claims=True,
         label="Dutch book loss, with the answer",
     ),
