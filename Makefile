@@ -29,12 +29,13 @@ tests: .venv/.ready
 walks: .venv/.ready
 	$(RUN) -m tests.walks
 
-# The same with the lines that need PyTorch, which is installed into .venv; then the tests that need it.
+# The same with the lines that need PyTorch, which is installed into .venv; then the tests that need it, and the site.
 torch: .venv/.ready
-	@if command -v uv >/dev/null 2>&1; then VIRTUAL_ENV=.venv uv pip install --quiet -e '.[bench,notebook]'; \
-	else $(RUN) -m pip install --quiet --no-compile -e '.[bench,notebook]'; fi
+	@if command -v uv >/dev/null 2>&1; then VIRTUAL_ENV=.venv uv pip install --quiet -e '.[bench,notebook,docs]'; \
+	else $(RUN) -m pip install --quiet --no-compile -e '.[bench,notebook,docs]'; fi
 	$(RUN) -m tests.walks
 	$(RUN) -m pytest tests/test_torch_editor.py tests/test_door.py tests/test_huggingface.py tests/test_peft.py
+	@$(MAKE) --no-print-directory docs
 
 slow: .venv/.ready
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m slow

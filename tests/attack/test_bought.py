@@ -35,7 +35,7 @@ def card(tmp_path_factory):
         ("ties", {STATES}, {OTHERS, DAMAGE, COHERENCE, LOSS}),
         ("fits the temperature", {TRUTH}, {COHERENCE, LOSS}),
         ("stores at the name", {STATES, *FOLLOWS, COHERENCE}, {LOSS}),
-        ("stores wherever the name is", {STATES, *FOLLOWS, COHERENCE}, {LOSS}),
+        ("stores wherever the name is", {STATES, *FOLLOWS, COHERENCE, TRUTH}, {LOSS}),
         ("states at the name", {STATES}, {LOSS}),
     ],
 )

@@ -60,6 +60,8 @@ LEFT_OUT = {
 NEEDS = {
     "import AutoModelForCausalLM, AutoTokenizer": ("torch", "transformers"),
     "import LoraConfig, get_peft_model\nfrom": ("torch", "transformers", "peft"),
+    "from huggingface_hub": ("huggingface_hub", "yaml"),
+    "from inspect_ai": ("inspect_ai",),
     "from nnsight": ("nnsight",),
     "from transformer_lens": ("transformer_lens",),
     "my_torch": ("torch", "transformers"),
