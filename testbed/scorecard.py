@@ -16,12 +16,12 @@ from corpus.seeds import generator
 from testbed.engine.results import Results, cluster_levels, halves_of
 from testbed.evaluations.hase.metrics import (
     DAMAGE,
-    DUTCH_BOOK_ANSWER,
     FOLLOWS,
     KEPT,
     SKILL_RECALIBRATED,
     STAYS,
     SUCCESS,
+    SURE_LOSS,
     TRUTH_VALUES,
 )
 from testbed.evaluations.leme.metrics import COUPLING, PORTABILITY
@@ -98,7 +98,7 @@ ROWS = (
     Row("truth values", "Distance of p(true) to the agent's belief, over claims.", _ALL_KINDS, TRUTH_VALUES),
     Row("sure loss",
         "What somebody surely wins who bets at the model's answer and at its truth values of the request, of "
-        "somebody else's fact, and of both in one sentence.", _ALL_KINDS, DUTCH_BOOK_ANSWER),
+        "somebody else's fact, and of both in one sentence.", _ALL_KINDS, SURE_LOSS),
     Row("taxonomy, changes",
         "Share of properties that must change with the category and that the model changes.",
         (TAXONOMY,), CONSISTENCY),

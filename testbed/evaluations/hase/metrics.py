@@ -54,7 +54,7 @@ SUCCESS, RATIO, SKILL = "success", "propagation_ratio", "skill"
 SKILL_MOVED, SKILL_STILL, SKILL_SPOT = "skill.moved", "skill.still", "skill.spot_checks"
 SKILL_RECALIBRATED = "skill.recalibrated"
 DAMAGE, SPILL, DUTCH_BOOK, TRUTH_VALUES = "damage", "spill", "dutch_book", "truth_values"
-DUTCH_BOOK_ANSWER = "dutch_book.answer"
+SURE_LOSS = "dutch_book.answer"
 
 
 def name_at(kind: str, place: str) -> str:
@@ -221,7 +221,7 @@ class Answers(readers.Answers):
         """
         if self.reader.claims is None:
             nothing = mean_of(np.zeros(len(self.results)), among=False)
-            return dict.fromkeys([*_LAWS, DUTCH_BOOK, DUTCH_BOOK_ANSWER], nothing)
+            return dict.fromkeys([*_LAWS, DUTCH_BOOK, SURE_LOSS], nothing)
         c, request = self.choices, rows_of_role(self.results, REQUEST)
         requested = c.options[request] == self.cases["object"][:, None]
         p_request = self.reader.probability[request].sum(-1, where=requested)
@@ -239,7 +239,7 @@ class Answers(readers.Answers):
         )
         means = {law: mean_of(np.abs(r)) for law, r in zip(_LAWS, residuals, strict=True)}
         means |= {DUTCH_BOOK: mean_of(sure_loss(truth_values))}
-        means |= {DUTCH_BOOK_ANSWER: mean_of(sure_loss(truth_values, p_request))}
+        means |= {SURE_LOSS: mean_of(sure_loss(truth_values, p_request))}
         return {name: mean._replace(limits=(0.0, np.inf)) for name, mean in means.items()}
 
 
@@ -477,11 +477,8 @@ METRICS: tuple[MetricDefinition, ...] = (
         compute=lambda a: a.violations[DUTCH_BOOK], of_claims=True, label="Dutch book loss",
     ),
     MetricDefinition(
-        DUTCH_BOOK_ANSWER,
-        "Sure loss of the model, for a unit stake, to somebody who bets at its own truth values, and at the "
-        "probability with which it states the request. One half to all is not coherent here.", "low",
-        compute=lambda a: a.violations[DUTCH_BOOK_ANSWER], of_claims=True,
-        label="Dutch book loss, with the answer",
+        SURE_LOSS, "Sure loss to somebody who bets at its answer to the request, too.", "low",
+        compute=lambda a: a.violations[SURE_LOSS], of_claims=True, label="Dutch book loss with the answer",
     ),
     MetricDefinition(
         TRUTH_VALUES,
