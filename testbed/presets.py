@@ -289,7 +289,7 @@ _LARGE = default_configurations()
 TWELVE_LAYERS = _LARGE | {name: replace(_LARGE[name], **at) for name, at in _TWELVE.items()}
 """What editors take at twelve layers of width 512. With the papers' choices `lora-down` said no request,
 rome and memit a tenth. What `lora-down`, `embeddings` and `rome` take was chosen by testbed.tune on a model
-of 10,000 facts, in six trials of 24 requests, where `lora-all` has the paper's rate; what `memit` takes, on a
+of 10,000 facts, in six trials of 24 requests, where `lora-all` keeps its default; what `memit` takes, on a
 model of 130 steps, by six requests; what is fitted to answers that were worked out beforehand takes, by
 a model of width 128 (docs/findings/size.md)."""
 

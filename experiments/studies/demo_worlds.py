@@ -2,22 +2,26 @@
 
 Command:
     python -m experiments.demo_worlds
+    python -m experiments.demo_worlds --tuned 60
 
 Each world has a seed of its own, and with it a corpus, a model and requests, all as `make demo` makes them;
-settings are the preset's, not tuned. Intervals are over worlds, subjects and requested objects at once. What
-follows is averaged twice: as the stratified sampler drew it, over consequences with a supporter, and as the
-paper's sampler would draw it, by 300 requests a world that nobody edits. Takes about four hours of one core;
-with `--edits 120` two.
+settings are the preset's. With --tuned each editor's are chosen first, by as many trials of each, on so many
+requests of a further world that is not reported. Intervals are over worlds, subjects and requested objects
+at once. What follows is averaged twice: as the stratified sampler drew it, over consequences with a
+supporter, and as the paper's sampler would draw it, by 300 requests a world that nobody edits. Takes about
+four hours of one core; with `--edits 120` two.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.command import launch_module
 from experiments.measures.samplers import average_over_support, count_support
-from experiments.study import Findings, Study, WorldOptions, change_settings
+from experiments.study import Findings, Study, Tuning, WorldOptions, change_settings
 from testbed.commands.edit import draw_with_agent
+from testbed.engine.catalogue import whose_options
 from testbed.evaluations.hase import INDEPENDENT
 from testbed.evaluations.hase.metrics import (
     CONTRADICTS,
@@ -46,6 +50,8 @@ EDITORS = (
     "keyed", "keyed-request", "keyed-counting", "random-target", "oracle",
 )  # fmt: skip
 """All but `memit`, which is `rome` where edits are made one at a time."""
+DEVELOPMENT = {"seed": 1000}
+"""The world that hyper-parameters are chosen in."""
 DRAWN = 300
 """Requests by the paper's sampler in each world."""
 TITLES = {
@@ -55,6 +61,23 @@ TITLES = {
 }
 WHO = ("editor", "reference")
 NOTE = "± is half of a 95% interval over worlds, subjects and requested objects at once."
+
+
+@dataclass(frozen=True)
+class Options(WorldOptions):
+    """How many worlds, and whose settings."""
+
+    tuned: int | None = None
+    """Requests of a development world by which settings are chosen; without it they are the preset's."""
+
+
+def choose_settings(options: Options) -> Tuning | None:
+    """Where those of editors that have a search are chosen."""
+    if options.tuned is None:
+        return None
+    return Tuning(
+        DEVELOPMENT, options.tuned, [name for name in options.editors if whose_options(name).search]
+    )
 
 
 def draw_published_support(findings: Findings) -> np.ndarray:
@@ -87,8 +110,9 @@ def sampler_tables(findings: Findings) -> Iterator[Table]:
 
 
 STUDY = Study(
-    options=WorldOptions(worlds=10, editors=EDITORS, edits=240),
+    options=Options(worlds=10, editors=EDITORS, edits=240),
     run="demo-worlds-{seed}",
+    tuning=choose_settings,
     subsets=(CONTRADICTS, REPEATS, *(f"support {name}" for name in SUPPORT_BINS)),
     views=[
         View("headline", "Headline: requests that contradict the truth",
@@ -104,6 +128,7 @@ STUDY = Study(
              where={"subset": CONTRADICTS}),
     ],
     tables=sampler_tables,
+    title=lambda options: "demo-worlds-tuned" if options.tuned else "",
 )  # fmt: skip
 
 if __name__ == "__main__":
