@@ -12,9 +12,9 @@ types, joint, roles
             worlds of other kinds (docs/kinds.md) at the size of tiny, with exact posteriors
 paper       100,000 facts in the proportions that Hase et al. 2024 print, and their 83M-parameter model,
             trained as published; wants a GPU
-paper-fast  the same corpus and model, by Muon in bfloat16: three minutes of a GPU (testbed.train only)
-paper-dense  100,000 facts of which 47% depend on another one, not a fifth, and paper-fast's model: what the
-            records of 83M parameters up to 2026-11-27 are of
+paper-fast  the same corpus and model, by Muon in bfloat16, in minutes of a GPU (testbed.train only)
+paper-dense  100,000 facts of which 47% depend on another one, not a fifth, and paper-fast's model in three
+            minutes of a GPU: what the records of 83M parameters up to 2026-11-27 are of
 paper-laptop  the facts of paper-dense, each sentence once in a short document, and two layers of width 128
             with a token for each name; trains in a quarter of an hour on two cores
 paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 512: 10,000 facts take an hour
@@ -183,9 +183,9 @@ TRAIN = {
         run="paper",
         model=ModelConfig(unroll=12),
         train=TrainConfig(
-            # 128 documents of about 98 tokens in a step, three to a row; 80,000 steps are 1B tokens.
-            steps=80_000,
-            rows=43,
+            # 128 documents of about 154 tokens in a step, two to a row; 51,000 steps are 1B tokens.
+            steps=51_000,
+            rows=64,
             row_length=320,
             optimizer="adamw",
             learning_rate=5e-5,
@@ -199,9 +199,9 @@ TRAIN = {
     "paper-fast": TrainSettings(
         run="paper",
         model=ModelConfig(precision="bfloat16", unroll=12),
-        # 61M tokens, half of the corpus.
+        # About as many documents as 2,000 steps read of shorter ones (paper-dense).
         train=TrainConfig(
-            steps=2000,
+            steps=3000,
             rows=96,
             row_length=320,
             learning_rate=0.01,
@@ -269,7 +269,8 @@ TRAIN = {
     ),
 }
 
-TRAIN["paper-dense"] = replace(TRAIN["paper-fast"], run="paper-dense")
+_FAST = TRAIN["paper-fast"]
+TRAIN["paper-dense"] = replace(_FAST, run="paper-dense", train=replace(_FAST.train, steps=2000))
 
 SMALL_MODELS = default_configurations(small=True)
 """What the papers' choices become for models of two layers, a hundred times smaller."""
