@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus.errors import InputError
 from testbed.engine.results import cluster_levels
 from testbed.scores.frame import ALL
 from testbed.scores.metric import Metric, metrics_shown_in
@@ -80,17 +79,11 @@ def _table_of(group: dict[str, Any], editor: ScoredEditor, subsets: Sequence[str
     return pa.table(columns)
 
 
-def read_estimates(path: Path, subset: str = ALL) -> Iterator[tuple[dict[str, str], str, Estimate]]:
-    """Of every editor and metric the estimate that its cases come to: what they are of, the metric, and it.
-
-    Raises:
-        InputError: no cases of that subset are told apart.
-    """
+def read_estimates(path: Path) -> Iterator[tuple[dict[str, str], Estimate]]:
+    """What the cases come to: the estimate of every editor, subset and metric, and what it is of, by name."""
     table = pq.read_table(path)
     metrics = json.loads(table.schema.metadata[b"metrics"])
-    known = [name.removeprefix(IN) for name in table.column_names if name.startswith(IN)]
-    if subset not in (ALL, *known):
-        raise InputError(f"{path} has no subset {subset!r}; it has {', '.join([ALL, *known])}")
+    subsets = [name for name in table.column_names if name.startswith(IN)]
     marks = (IN, OVER, CLUSTER)
     tags = [name for name in table.column_names if not name.startswith(marks) and name not in metrics]
     columns = {name: np.array(table[name]) for name in table.column_names}
@@ -101,8 +94,11 @@ def read_estimates(path: Path, subset: str = ALL) -> Iterator[tuple[dict[str, st
             name.removeprefix(CLUSTER): of[rows] for name, of in columns.items() if name.startswith(CLUSTER)
         }
         levels = {name: of.astype(int) for name, of in levels.items() if not np.isnan(of).any()}
-        among = columns[IN + subset][rows].astype(bool) if subset != ALL else np.ones(rows.sum(), bool)
+        masks = {ALL: np.ones(rows.sum(), bool)}
+        masks |= {name.removeprefix(IN): columns[name][rows].astype(bool) for name in subsets}
         for name, (share, limits) in metrics.items():
             pair = [np.nan_to_num(columns[column][rows].astype(float)) for column in (name, OVER + name)]
             metric = Metric(pair[0], pair[1], share, (limits[0], limits[1]))
-            yield dict(zip(tags, key, strict=True)), name, estimate_metric(metric, levels, among)
+            for subset, among in masks.items():
+                of = dict(zip(tags, key, strict=True)) | {"subset": subset, "metric": name}
+                yield of, estimate_metric(metric, levels, among)

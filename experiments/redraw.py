@@ -3,7 +3,8 @@
 Command:
     python -m experiments.redraw 2026-11-23-support-law
 
-Writes runs/redrawn/RECORD; takes seconds. No model and no run are needed.
+Writes runs/redrawn/RECORD; takes seconds. No model and no run are needed. Where the record has cases.parquet,
+what each edit came to, intervals.csv has every interval as it is computed from these again.
 """
 
 import csv
@@ -14,10 +15,12 @@ from pathlib import Path
 import tyro
 
 from corpus.errors import InputError
+from experiments.by_case import CASES, read_estimates
 from experiments.command import launch_module
 from experiments.figures import FIGURES, Figure, print_page, read_figures
 from experiments.record import RECORDS
 from testbed.console import say
+from testbed.scores.statistics import Estimate
 
 
 @dataclass(frozen=True)
@@ -48,18 +51,30 @@ def run_study(settings: Settings) -> None:
 
 def write_tables(source: Path, folder: Path) -> Iterator[Path]:
     """Write the pages of tables and the figures of the record in `source` into `folder`: yields the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (source / CASES).exists():
+        write_intervals(source / CASES, folder / "intervals.csv")
+        yield folder / "intervals.csv"
     tables: dict[str, list[Figure]] = {}
     for one in read_figures(source / FIGURES):
         tables.setdefault(one.table, []).append(one)
     for table, rows in tables.items():
         is_page = table.endswith(".md")
         path = folder / (table if is_page else f"{table}.csv")
-        path.parent.mkdir(parents=True, exist_ok=True)
         if is_page:
             path.write_text(print_page(rows), encoding="utf-8")
         else:
             write_csv(rows, path)
         yield path
+
+
+def write_intervals(cases: Path, path: Path) -> None:
+    """Intervals computed from cases as comma-separated text, a line for each."""
+    found = list(read_estimates(cases))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*found[0][0], *Estimate._fields[:5]])
+        writer.writerows([*of.values(), *estimate[:5]] for of, estimate in found)
 
 
 def write_csv(rows: list[Figure], path: Path) -> None:
