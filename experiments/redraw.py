@@ -61,6 +61,7 @@ def write_tables(source: Path, folder: Path) -> Iterator[Path]:
     for table, rows in tables.items():
         is_page = table.endswith(".md")
         path = folder / (table if is_page else f"{table}.csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
         if is_page:
             path.write_text(print_page(rows), encoding="utf-8")
         else:
