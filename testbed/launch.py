@@ -36,8 +36,8 @@ VERSION, HELP_ALL, CONFIG = "--version", "--help-all", "--config"
 JSON_OUTPUT, SHOW_LOG = "testbed.console:print_json", "testbed.console:show_log"
 ABOUT_JSON = f"""
 
-With {CONFIG} FILE in place of a preset, corpus and train do what a run's config.json says, edit what that of
-a folder of edits says; options behind it change single ones.
+With {CONFIG} FILE in place of a preset, a command repeats what FILE recorded: a run's config.json for corpus
+and train, that of a folder of edits for edit. Options behind it change single settings.
 
 With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
 standard error."""
@@ -137,7 +137,7 @@ def run_command(
                 description += f" {HELP_ALL} shows the options of every evaluation and editor."
             if hasattr(default, "configs"):
                 description += (
-                    f" Editors: {', '.join(editor_entries())}; python -m testbed.editors says more."
+                    f" Editors: {', '.join(editor_entries())}; python -m testbed.editors lists what each changes."
                 )
         assert default is not None, "there are defaults, from a preset or not"
         description += ABOUT_JSON
