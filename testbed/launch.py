@@ -137,7 +137,7 @@ def run_command(
                 description += f" {HELP_ALL} shows the options of every evaluation and editor."
             if hasattr(default, "configs"):
                 description += (
-                    f" Editors: {', '.join(editor_entries())}; python -m testbed.editors lists what each changes."
+                    f" Editors: {', '.join(editor_entries())}; python -m testbed.editors describes them."
                 )
         assert default is not None, "there are defaults, from a preset or not"
         description += ABOUT_JSON
