@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.figures import Figure
 from testbed.pages.charts import interval_halves, picture_style, save_figure
-from testbed.pages.inks import AGENT, GRID, LATER, MODEL, QUIET
+from testbed.pages.palette import AGENT, GRID, LATER, MODEL, QUIET
 
 COLOURS = (MODEL, AGENT, LATER, QUIET)
 Words = tuple[str, ...]

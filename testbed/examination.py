@@ -19,9 +19,9 @@ from testbed.engine.results import read_results
 from testbed.engine.sweep import Sweep
 from testbed.engine.unasked import ask_unasked_facts
 from testbed.evaluations.interface import Evaluation
-from testbed.evaluations.views import roles_of
 from testbed.grid import Grid, show_cells
 from testbed.own import OURS
+from testbed.pages.explorer.view import roles_of
 from testbed.protocol import Case
 from testbed.run.world import World
 from testbed.run_parts import RunParts

@@ -9,10 +9,9 @@ from corpus.config import WorldConfig
 from corpus.graph import build_graph
 from corpus.worlds.pairing import find_dependences, weigh_dependences
 from testbed import ask, corpus, edit, report, train
-from testbed.dependences import find_reversals
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.world_tables import judged_share
+from testbed.world_tables import find_reversals, judged_share
 from tests.runs import RECIPE, at
 from tests.worlds import make_world
 

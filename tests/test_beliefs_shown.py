@@ -1,4 +1,4 @@
-"""What is shown of a model's beliefs (`testbed.beliefs`), of beliefs that are the world's own facts."""
+"""What is shown of a model's beliefs (`testbed.commands.ask`), of beliefs that are the world's own facts."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ from corpus.world import build_world
 from lm.editors.self_bayes import DependenceConfig
 from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import find_dependence
-from testbed.beliefs import relations_found, rows_found
+from testbed.commands.ask import relations_found, rows_found
 
 
 @pytest.fixture(scope="module")

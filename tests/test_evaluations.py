@@ -16,7 +16,6 @@ from testbed.engine.questions import Questions
 from testbed.engine.records import Circumstances, is_written, rows_of_cases, write_rows
 from testbed.engine.results import mark_lost_edits, read_results, select_choices
 from testbed.evaluations.catalogue import evaluation_classes, evaluation_named, prefix_of, rebuild_evaluation
-from testbed.evaluations.labels import id_of_label
 from testbed.run.agents import paper_agent
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
@@ -316,6 +315,3 @@ def test_a_metric_has_one_id_and_one_label_everywhere():
         for metric in kind().metrics:
             assert re.fullmatch(r"[a-z0-9_.]+", metric.id), metric.id
             assert known.setdefault(metric.title, metric.id) == metric.id
-            assert id_of_label(metric.title) == metric.id == id_of_label(metric.id)
-    assert id_of_label("consequence follows") == "follows"
-    assert id_of_label("a user's own") == "a user's own"

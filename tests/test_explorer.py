@@ -12,11 +12,9 @@ from testbed.advice import ask_options
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import CHILD, REQUEST
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, SKILL_MOVED, SUCCESS
-from testbed.evaluations.views import view_of
 from testbed.pages.explorer.packing import NOTHING, TYPES, count_parts, pack_arrays
-from testbed.pages.explorer.sets import group_editors, number_cases
-from testbed.pages.explorer.view import NO, NONE, YES, usual_view
-from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
+from testbed.pages.explorer.view import NO, NONE, YES, usual_view, view_of
+from testbed.pages.explorer.write import ExploredEvaluation, group_editors, number_cases, write_explorer
 from testbed.protocol import ABSENT
 from testbed.run.runs import Run
 from testbed.run.world import load_world

@@ -15,7 +15,7 @@ import pytest
 
 from experiments.browser import Browser, find_browser
 from testbed.evaluations.catalogue import recorded_evaluation_named
-from testbed.evaluations.views import view_of
+from testbed.pages.explorer.view import view_of
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
 from testbed.run.runs import Run
 from testbed.run.world import load_world

@@ -14,11 +14,12 @@ from experiments.browser import Browser, find_browser
 from testbed.engine.catalogue import editor_entries
 from testbed.pages.belief_pictures import BeliefPanel, draw_beliefs
 from testbed.pages.charts import draw_lines, draw_training
-from testbed.pages.inks import ON_DARK, PAPER
 from testbed.pages.messages import NOTHING, describe_extremes, format_number
 from testbed.pages.palette import (
     AGENT_COLOUR,
     MODEL_COLOUR,
+    ON_DARK,
+    PAPER,
     SLOTS,
     assign_slots,
     colour_of,

@@ -24,7 +24,7 @@ from testbed.engine.catalogue import editor_entries, entry_named
 from testbed.presets import CORPUS, EDIT, EXPORT, SCORE, TRAIN
 from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, as_plain_data
-from testbed.run.tracking import open_tracker
+from testbed.run.trainer import open_tracker
 from testbed.scores.frame import EDITOR, make_frame
 from testbed.scores.headlines import headline_labels, headline_rows, headline_subset
 from testbed.scores.metric import labels_of

@@ -32,10 +32,10 @@ from corpus.worlds.people import (
     find_relation,
 )
 from testbed import corpus
-from testbed.groups import groups_of
 from testbed.run.agents import agent_named, describe_standard
 from testbed.run.runs import Run
 from testbed.run.world import load_world
+from testbed.world_tables import groups_of
 
 SMALL = PeopleWorld(groups=3, continents=2, countries=2, places=2, languages=4, works=2, regions=3)
 CONFIG = ExactConfig(row_mass=0.2, noise=0.1)

@@ -13,8 +13,8 @@ from lm.editors.interface import make_requests
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.methods import Control
 from testbed.engine.request_parser import parse_request
+from testbed.engine.requests import pack_wordings, say_request, sentences_of, word_sentences
 from testbed.engine.tuning import method_named
-from testbed.engine.wording import pack_wordings, say_request, sentences_of, word_sentences
 from testbed.presets import EDIT
 from testbed.run.world import ExactWorld
 from tests.worlds import HEDGED, make_hedged, make_world

@@ -70,7 +70,6 @@ from testbed.evaluations.seesaw.texts import (
     code_text,
     count_keywords,
     count_words,
-    estimate_flaws,
     pair_code,
 )
 from testbed.protocol import ABSENT
@@ -491,12 +490,8 @@ def test_cross_property_accuracy_of_the_bayesian_reader_is_golds(results):
 def test_t_tests_are_scipys_and_few_answers_have_none():
     rng = np.random.default_rng(0)
     values = rng.normal(-0.1, 1, 50)
-    assert t_test_mean(values) == (
-        ttest_1samp(values, 0).pvalue,
-        ttest_1samp(values, 0, alternative="less").pvalue,
-    )
-    assert np.isnan(t_test_mean(values[: LEAST_ANSWERS - 1])).all()
-    assert np.isnan(t_test_mean(np.zeros(50))).all()
+    assert t_test_mean(values) == ttest_1samp(values, 0).pvalue
+    assert np.isnan([t_test_mean(some) for some in (values[: LEAST_ANSWERS - 1], np.zeros(50))]).all()
 
 
 def test_a_small_cell_prints_its_number_and_no_star(results):
@@ -759,8 +754,6 @@ def test_a_judge_by_keywords_is_told_which_relation_was_asked(cases, place, read
     both = code_all_texts(pool_results([results, results], [0, 1]), [place[0], place[0]])
     assert both.case.tolist() == [0, 0, 0, 1, 1, 1]
     assert both.codes[INJECTION].tolist() == [1, 0, 0] * 2
-    means = estimate_flaws(results, texts)
-    assert means["all"][INJECTION].value == means[case.facets["property"]][INJECTION].value == 1 / 3
 
 
 # Tables.

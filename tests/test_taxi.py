@@ -1,7 +1,6 @@
 """TAXI: its questions, gold under both interpretations, metrics, tables, and the whole command."""
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayes.request import EditRequest
-from corpus.config import TaxonomyWorld, WorldConfig
+from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Atom, Kind, Sentence
@@ -23,14 +22,11 @@ from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, U
 from testbed.evaluations.taxi.cases import CONTROLS
 from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table
 from testbed.evaluations.taxi.edits import (
-    BASELINE,
-    BASELINE_COLUMNS,
     COLUMNS,
     MEMBERSHIP,
     QUERIES,
     Taxonomy,
     build_edits,
-    read_baseline,
     read_edits,
 )
 from testbed.evaluations.taxi.metrics import (
@@ -396,27 +392,6 @@ def test_edits_come_back_from_a_file_by_name(taxonomy, tmp_path):
     assert read_edits(taxonomy, tmp_path) == edits
 
 
-def test_questions_before_any_edit_are_read_with_their_relation(taxonomy, tmp_path):
-    """The right answers of members are what their own category has; a bad cell is named with its row."""
-    graph, names = taxonomy.graph, taxonomy.graph.entities
-    member, category = next(iter(taxonomy.category_by_member.items()))
-    relation = next(
-        r for r in taxonomy.property_relations(member) if taxonomy.value_of(category, r) != ABSENT
-    )
-    label = taxonomy.value_of(category, relation)
-    cells = (names[member], names[category], "rare", graph.properties[relation], [names[label]],
-             [names[member]], names[label], "<subj>")  # fmt: skip
-    table = {name: {"0": cell} for name, cell in zip(BASELINE_COLUMNS, cells, strict=True)}
-    path = tmp_path / BASELINE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(table), encoding="utf-8")
-    assert read_baseline(taxonomy, tmp_path) == [("rare", member, relation, label, (label,), (member,))]
-    table["answer_fwd"]["0"] = "nothing"
-    path.write_text(json.dumps(table), encoding="utf-8")
-    with pytest.raises(InputError, match="row 0: nothing is called 'nothing'"):
-        read_baseline(taxonomy, tmp_path)
-
-
 @pytest.mark.parametrize(
     ("column", "cell", "says"),
     [
@@ -484,21 +459,6 @@ def test_taxis_tables_hold_what_the_paper_counts():
              if (taxonomy.value_of(e.old, q.relation) != q.label) != q.changed]  # fmt: skip
     assert len(split) == 28
     assert {graph.properties[q.relation] for _, q in split} == {"has"}
-
-
-@real
-def test_questions_before_any_edit_are_as_many_as_the_tables_have():
-    """251 of them are about categories, which are subjects where categories speak."""
-    taxonomy = TaxonomyWorld(categories_speak=True)
-    graph = build_world(WorldConfig(source="taxonomy", path=str(DATA), taxonomy=taxonomy), 0, True)
-    questions = read_baseline(Taxonomy(graph), DATA)
-    assert Counter(one.token_type for one in questions) == {"typical": 592, "rare": 592, "entity": 251}
-    assert all(
-        one.options.count(one.label) == 1 and one.subjects.count(one.subject) == 1 for one in questions
-    )
-    facts = [int(graph.find(one.subject, one.relation)) for one in questions]
-    assert min(facts) >= 0
-    assert [int(graph.object[fact]) for fact in facts] == [one.label for one in questions]
 
 
 @real

@@ -1,8 +1,5 @@
 """Tables as views of the frame: which cells stand where, under which heads, and who stands out."""
 
-import math
-
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +15,6 @@ from testbed.scores.frame import (
     Frame,
     concat_frames,
     make_frame,
-    read_frame,
 )
 from testbed.scores.metric import MetricDefinition
 from testbed.scores.statistics import Comparison, Estimate, Few
@@ -61,32 +57,10 @@ def example_frame(lost: int = 0, sizes: tuple[int, int] = (20, 20)) -> Frame:
     return make_frame(rows, METRICS)
 
 
-def test_a_frame_on_disk_is_the_frame(tmp_path):
-    frame = example_frame()
-    difference = Comparison(0.5, 0.25, 0.75, 0.01, math.inf, 12, 3, (Few("world", 2, 0.1, 0.2),))
-    frame = concat_frames(
-        [frame, make_frame([(("rome", "rome", EDITOR, ALL, FOLLOWS, "no edit"), difference)], METRICS)]
-    ).tag(world=3)
-    frame.write(tmp_path / "frame.parquet")
-    again = read_frame(tmp_path / "frame.parquet")
-    assert [*again.rows()] == [*frame.rows()]
-    assert again.metrics == frame.metrics
-    assert again.values("world") == [3]
-    assert again.label_of(FOLLOWS) == "consequence follows"
-    found = [cell for of, cell in again.rows() if of["against"]]
-    assert found == [difference]
-
-
 def test_tags_are_columns_of_their_own_and_text_where_they_are_no_plain_value():
     assert example_frame().tag(place=("a", 1)).values("place") == ["('a', 1)"]
     with pytest.raises(ValueError, match="has a column kind already"):
         example_frame().tag(kind="published")
-
-
-def test_a_file_that_is_no_frame_is_named(tmp_path):
-    pq.write_table(example_frame().table.select(["editor"]), tmp_path / "x.parquet")
-    with pytest.raises(InputError, match=r"x\.parquet is no frame: it has no column against"):
-        read_frame(tmp_path / "x.parquet")
 
 
 @given(st.permutations([FOLLOWS, DAMAGE]), st.permutations(["editor", "reference", "before"]))

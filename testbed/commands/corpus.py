@@ -29,9 +29,7 @@ from corpus.worlds.account import (
 from corpus.worlds.own import build_own_graph, count_statements
 from corpus.worlds.people import STAND_INS
 from testbed.console import print_table, say, show_progress
-from testbed.dependences import show_dependences, show_reversals
 from testbed.engine.versions import STAGES, describe_other_versions
-from testbed.groups import show_groups
 from testbed.presets import CORPUS
 from testbed.run.lock import only_one
 from testbed.run.own_world import Origin, make_own_world
@@ -39,7 +37,7 @@ from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.world import load_world, read_world, save_world
 from testbed.waiting import doing
-from testbed.world_tables import show_stats
+from testbed.world_tables import show_dependences, show_groups, show_reversals, show_stats
 
 NAMED = 10
 """So many names of what was left out are printed."""

@@ -13,12 +13,11 @@ from testbed.console import say
 from testbed.engine.trace import finished_edits
 from testbed.evaluations.catalogue import evaluation_classes, recorded_evaluation_named
 from testbed.evaluations.interface import Evaluation
-from testbed.evaluations.views import view_of
 from testbed.open_run import headline_grid
 from testbed.own import plain_name
 from testbed.pages.chapter import Material, Picture
 from testbed.pages.charts import draw_training
-from testbed.pages.explorer.view import add_faults
+from testbed.pages.explorer.view import add_faults, view_of
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
 from testbed.pages.page import EvaluationChapter, Page, write_page
 from testbed.run.lock import only_one

@@ -75,13 +75,10 @@ class Columns:
         self,
         interpretations: Sequence[str],
         facets: Mapping[str, type[Facet]],
-        of_choices: Mapping[str, type[Facet]] | None = None,
+        of_choices: Mapping[str, type[Facet]] = {},
     ) -> None:
-        self.times, self.facets, self.of_choices = (
-            (BEFORE, *interpretations),
-            dict(facets),
-            dict(of_choices or {}),
-        )
+        self.times = (BEFORE, *interpretations)
+        self.facets, self.of_choices = dict(facets), dict(of_choices)
 
     @cached_property
     def schemas(self) -> dict[str, pa.Schema]:

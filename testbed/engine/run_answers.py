@@ -17,8 +17,7 @@ from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, 
 from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.evidence import evidence_of
 from testbed.engine.methods import Method
-from testbed.engine.requests import tell_method
-from testbed.engine.wording import say_request
+from testbed.engine.requests import say_request, tell_method
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run

@@ -4,7 +4,7 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,22 @@ from scipy.optimize import isotonic_regression
 
 from corpus.files import staged_file
 from testbed.pages.chapter import Chart, Picture
-from testbed.pages.inks import AGENT, GRID, JOIN, LINES, MODEL, PAPER, QUIET, TEXT, add_dark_inks
-from testbed.pages.messages import describe_extremes, describe_lines, describe_support
-from testbed.pages.palette import assign_slots, colour_of, has_ring
+from testbed.pages.messages import NOTHING, capitalise, describe_extremes, describe_lines, format_number
+from testbed.pages.palette import (
+    AGENT,
+    GRID,
+    JOIN,
+    LINES,
+    MODEL,
+    PAPER,
+    QUIET,
+    TEXT,
+    add_dark_inks,
+    assign_slots,
+    colour_of,
+    has_ring,
+)
+from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.frame import EDITOR, Frame
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate
@@ -67,6 +80,8 @@ def save_figure(figure: Figure, path: Path) -> None:
         plt.close(figure)
 
 
+FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
+"""Objects that one subject has or none, and those that five have or more."""
 WHITE = "#fefefe"
 """White that stays white on a dark page, as what lies below it does."""
 COLUMNS = 4
@@ -89,7 +104,7 @@ def draw_chart(chart: Chart, frame: Frame, folder: Path) -> Picture:
     if chart.kind == "bins":
         (agent,) = _points_of(frame, columns, BAYESIAN).values()
         draw_by_bin(own, agent, chart.ticks, chart.across, chart.up, path)
-        return Picture(chart.file, chart.says, describe_support(own.values(), what))
+        return Picture(chart.file, chart.says, _describe_support(own.values(), what))
     if chart.kind == "panels":
         draw_bar_panels(own, chart.ticks, chart.across, path)
         values = {f"{tick} by {who}": point.value for who, points in own.items()
@@ -158,6 +173,30 @@ def draw_by_bin(
             axes[0].plot([], [], color=QUIET, lw=0.9, label="the other editors")
         finish_figure(figure, axes, across, up)
         save_figure(figure, path)
+
+
+def _describe_support(lines: Iterable[Sequence[Estimate]], what: str) -> str:
+    """Whether a metric of all editors together is higher where many subjects share the new object.
+
+    Args:
+        lines: of each editor, an estimate for each of SUPPORT_BINS.
+    """
+    by_bin = dict(zip(SUPPORT_BINS, zip(*lines, strict=True), strict=True))
+    few, many = (_mean_of_all([e for b in bins for e in by_bin[b]]) for bins in (FEW, MANY))
+    if few is None or many is None:
+        return f"{capitalise(what)} by support: {NOTHING}"
+    rises = "rises with" if many > few else "does not rise with"
+    return (
+        f"{capitalise(what)} {rises} support: {format_number(few)} where one subject or none has the "
+        f"object, {format_number(many)} where five or more do, over all editors"
+    )
+
+
+def _mean_of_all(estimates: Sequence[Estimate]) -> float | None:
+    """The mean of some estimates, weighted by cases; None where there are none."""
+    known = [e for e in estimates if e.cases and not math.isnan(e.value)]
+    cases = sum(e.cases for e in known)
+    return sum(e.value * e.cases for e in known) / cases if cases else None
 
 
 def draw_bars(
@@ -248,19 +287,15 @@ def fill_panel(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], 
     axis.grid(axis="y", color=GRID, lw=0.6)
 
 
-def make_panels(count: int, across: bool = True) -> tuple[Figure, list[Axes]]:
-    """A grid of `count` panels, at most COLUMNS a row, which share their upright axis.
-
-    Args:
-        across: whether they share the other one, too.
-    """
+def make_panels(count: int) -> tuple[Figure, list[Axes]]:
+    """A grid of `count` panels, at most COLUMNS a row, which share their axes."""
     if count == 1:
         figure, axis = plt.subplots(figsize=(6.4, 3.2))
         return figure, [axis]
     rows = math.ceil(count / COLUMNS)
     columns = math.ceil(count / rows)
     size = (PANEL[0] * columns, PANEL[1] * rows + 0.5)
-    figure, grid = plt.subplots(rows, columns, figsize=size, sharex=across, sharey=True, squeeze=False)
+    figure, grid = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
     axes = list(grid.flat)
     for spare in axes[count:]:
         spare.set_visible(False)

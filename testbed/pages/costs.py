@@ -9,9 +9,8 @@ from matplotlib.ticker import LogFormatter
 
 from testbed.pages.chapter import Material, Picture, Section
 from testbed.pages.charts import interval_halves, label_right, picture_style, save_figure
-from testbed.pages.inks import AGENT, PAPER, QUIET
 from testbed.pages.messages import capitalise, describe_extremes
-from testbed.pages.palette import assign_slots, colour_of, has_ring
+from testbed.pages.palette import AGENT, PAPER, QUIET, assign_slots, colour_of, has_ring
 from testbed.scores.frame import Frame
 from testbed.scores.gather import ELSEWHERE
 from testbed.scores.statistics import Estimate

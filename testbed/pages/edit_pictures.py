@@ -55,17 +55,16 @@ def middle_of(cases: np.ndarray, values: np.ndarray) -> int:
     return int(cases[np.argsort(values, kind="stable")[len(cases) // 2]])
 
 
-def show_question(results: Results, world: World, row: int, label: str, time: int = 1) -> BeliefPanel:
+def show_question(results: Results, world: World, row: int, label: str) -> BeliefPanel:
     """A choice: its tallest options, before the edit and after it; without any where there is no choice.
 
     Args:
         row: of the choice, or ABSENT.
-        time: which of the agent's beliefs after the edit is shown.
     """
     if row == ABSENT:
         return BeliefPanel(label, [], np.empty((2, 0)), np.empty((2, 0)))
     c, names = results.choices, world.graph.entities
-    lm, agent = c.lm[row, :2], c.agent[row, [0, time]]
+    lm, agent = c.lm[row, :2], c.agent[row, :2]
     height = np.concatenate([c.lm[row], c.agent[row]]).max(axis=0)
     places = find_tallest(np.where(c.options[row] == ABSENT, -1.0, height))
     return BeliefPanel(label, [names[o] for o in c.options[row, places]], lm[:, places], agent[:, places])

@@ -1,16 +1,11 @@
 """What is to be seen in a picture, in a sentence made from its numbers: its title on the page."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from testbed.run.strata import SUPPORT_BINS
-from testbed.scores.frame import Frame
 from testbed.scores.statistics import Estimate
-from testbed.scores.summary import KEPT, subset_of_first
 
 NOTHING = "there is nothing to compare"
-FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
-"""Objects that one subject has or none, and those that five have or more."""
 
 
 def describe_extremes(values: Mapping[str, float], what: str) -> str:
@@ -36,41 +31,9 @@ def describe_lines(
     return describe_extremes(values, what)
 
 
-def describe_support(lines: Iterable[Sequence[Estimate]], what: str) -> str:
-    """Whether a metric of all editors together is higher where many subjects share the new object.
-
-    Args:
-        lines: of each editor, an estimate for each of SUPPORT_BINS.
-    """
-    by_bin = dict(zip(SUPPORT_BINS, zip(*lines, strict=True), strict=True))
-    few, many = (_pool([e for b in bins for e in by_bin[b]]) for bins in (FEW, MANY))
-    if few is None or many is None:
-        return f"{capitalise(what)} by support: {NOTHING}"
-    rises = "rises with" if many > few else "does not rise with"
-    return (
-        f"{capitalise(what)} {rises} support: {format_number(few)} where one subject or none has the "
-        f"object, {format_number(many)} where five or more do, over all editors"
-    )
-
-
-def describe_retention(frame: Frame, counts: Mapping[str, Sequence[int]], metric: str = "") -> str:
-    """Whose last edits are best kept, and whose least; `counts` are by editor, see `draw_retention`."""
-    kept = {name: frame.cell(metric, name, subset_of_first(at[-1], KEPT)) for name, at in counts.items()}
-    most = max((at[-1] for at in counts.values()), default=0)
-    what = f"{frame.label_of(metric)} kept after {most:,} edits"
-    return describe_extremes({name: cell.value for name, cell in kept.items() if cell}, what)
-
-
 def format_number(value: float) -> str:
     """A number as running text prints it."""
     return f"{value:.2f}"
-
-
-def _pool(estimates: Sequence[Estimate]) -> float | None:
-    """The mean of some estimates, weighted by cases; None where there are none."""
-    known = [e for e in estimates if e.cases and not math.isnan(e.value)]
-    cases = sum(e.cases for e in known)
-    return sum(e.value * e.cases for e in known) / cases if cases else None
 
 
 def capitalise(text: str) -> str:

@@ -35,8 +35,8 @@ from testbed.pages.charts import (
 )
 from testbed.pages.costs import cost_section
 from testbed.pages.edit_pictures import draw_edits
-from testbed.pages.inks import GRID, LATER, LINES, MODEL, PAPER, QUIET
-from testbed.pages.messages import describe_extremes, describe_lines, describe_retention
+from testbed.pages.messages import describe_extremes, describe_lines
+from testbed.pages.palette import GRID, LATER, LINES, MODEL, PAPER, QUIET
 from testbed.run.strata import STRATA
 from testbed.scores.before import BINS, DISTANCE, EXCESS, RIGHT, Stratum, score_before_edit
 from testbed.scores.comparison import Differences
@@ -407,6 +407,14 @@ def lasting_section(material: Material, metrics: Sequence[str]) -> Section | Non
     pictures = [Picture("retention.svg", says, message)]
     table = retention_table(frame, counts, followed_metrics(material.editors[0].evaluation))
     return Section("lasting", "Do edits last?", text, pictures, more_tables=[table])
+
+
+def describe_retention(frame: Frame, counts: Mapping[str, Sequence[int]], metric: str = "") -> str:
+    """Whose last edits are best kept, and whose least; `counts` are by editor, see `draw_retention`."""
+    kept = {name: frame.cell(metric, name, subset_of_first(at[-1], KEPT)) for name, at in counts.items()}
+    most = max((at[-1] for at in counts.values()), default=0)
+    what = f"{frame.label_of(metric)} kept after {most:,} edits"
+    return describe_extremes({name: cell.value for name, cell in kept.items() if cell}, what)
 
 
 def draw_retention(

@@ -12,12 +12,12 @@ import tyro
 
 from corpus.config import SENTENCES, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
-from testbed.run.tracking import Tracking
 
 AgentName = str
 """One of AGENTS, my_module:MyAgent, or GOLD and the path of a file."""
 GOLD = "gold:"
 AGENTS = ("paper", "exact")
+Tracking = Literal["none", "csv", "trackio", "wandb"]
 RequestName = Literal["evidence", "correction", "do"]
 Learned = Literal["doubt", "sentence"]
 """Tokens of a request to learn: those in doubt (the object of a statement, the label of a claim), or

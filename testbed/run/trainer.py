@@ -1,14 +1,18 @@
 """The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong."""
 
+import csv
 import json
+import math
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -30,8 +34,7 @@ from lm.training import TrainState, all_finite, train_step
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
 from testbed.run.pretrained import inputs_of_training
 from testbed.run.runs import Run, folder_digest
-from testbed.run.settings import TrainSettings, as_plain_data
-from testbed.run.tracking import Tracking, open_tracker
+from testbed.run.settings import Tracking, TrainSettings, as_plain_data
 from testbed.run.world import World
 
 FACTS_ON_THE_WAY = 1000
@@ -266,3 +269,36 @@ def kind_name(kind: Kind) -> str:
 def seconds_to(lines: Sequence[dict], accuracy: float) -> float | None:
     """Seconds of training, measurements and compilation included, until an accuracy was first measured."""
     return next((line["seconds"] for line in lines if line["accuracy"] >= accuracy), None)
+
+
+PROJECT = "credence"
+
+
+def open_tracker(kind: Tracking, name: str, settings: Any, path: Path) -> Callable[[Sequence[dict]], None]:
+    """What is told all that was measured so far, after each measurement.
+
+    Args:
+        name: of the run; settings: as plain data.
+        path: of the CSV.
+
+    Raises:
+        InputError: the package is not installed.
+    """
+    if kind == "none":
+        return lambda _: None
+    if kind == "csv":
+        return lambda lines: _write_csv(lines, path)
+    try:
+        package = import_module(kind)
+    except ImportError as error:
+        raise InputError(f"--track {kind} needs a package ({error}); pip install '.[track]'") from None
+    package.init(project=PROJECT, name=name, config=settings)
+    return lambda lines: package.log({k: v for k, v in lines[-1].items() if math.isfinite(v)})
+
+
+def _write_csv(lines: Sequence[dict], path: Path) -> None:
+    columns = dict.fromkeys(name for line in lines for name in line)
+    with staged_file(path) as aside, aside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)

@@ -1,20 +1,15 @@
 """The frame: all that is reported as one long table, a row an estimate (design.md 11).
 
-It lies in Arrow's columns, in memory and on disk. Tables and pictures are views of it, see
+It lies in Arrow's columns. Tables and pictures are views of it, see
 `testbed.scores.views`.
 """
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from corpus.errors import InputError
-from corpus.files import staged_file
 from testbed.scores.metric import Better, MetricDefinition
 from testbed.scores.statistics import Comparison, Estimate, Few
 from testbed.scores.tables import Cell
@@ -119,27 +114,6 @@ class Frame(NamedTuple):
         """What a metric is called where people see it."""
         return self.metrics[metric].label if metric in self.metrics else metric
 
-    def write(self, path: Path) -> None:
-        """Write it as one Parquet file."""
-        labels = {name: [of.label, of.better] for name, of in self.metrics.items()}
-        table = self.table.replace_schema_metadata({"metrics": json.dumps(labels)})
-        with staged_file(path) as aside:
-            pq.write_table(table, aside, compression="zstd", compression_level=19, write_statistics=False)
-
-
-def read_frame(path: Path) -> Frame:
-    """A frame from disk.
-
-    Raises:
-        InputError: the file is no frame.
-    """
-    table = pq.read_table(path)
-    missing = set(SCHEMA.names) - set(table.column_names)
-    if missing:
-        raise InputError(f"{path} is no frame: it has no column {', '.join(sorted(missing))}")
-    labels = json.loads((table.schema.metadata or {}).get(b"metrics", b"{}"))
-    return Frame(table, {name: MetricLabel(*of) for name, of in labels.items()})
-
 
 def concat_frames(frames: Sequence[Frame]) -> Frame:
     """The rows of several frames after one another; what a column lacks in one of them is null."""
@@ -166,11 +140,6 @@ def spread_estimates(frame: Frame) -> pa.Table:
     return pa.table({name: [row.get(name) for row in rows.values()] for name in names})
 
 
-def label_metrics(definitions: Iterable[MetricDefinition]) -> dict[str, MetricLabel]:
-    """How each of some metrics is shown, by id."""
-    return {m.id: MetricLabel(m.title, m.better) for m in definitions}
-
-
 Keys = tuple[str, str, str, str, str, str | None]
 """The values of KEYS."""
 
@@ -180,7 +149,8 @@ def make_frame(rows: Iterable[tuple[Keys, Cell]], definitions: Sequence[MetricDe
     lines = [[*keys, *_values_of(cell)] for keys, cell in rows if cell is not None]
     columns = zip(*lines, strict=True) if lines else [()] * len(SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    return Frame(pa.table(arrays, schema=SCHEMA), label_metrics(definitions))
+    labels = {m.id: MetricLabel(m.title, m.better) for m in definitions}
+    return Frame(pa.table(arrays, schema=SCHEMA), labels)
 
 
 def _values_of(cell: Cell) -> tuple[Any, ...]:

@@ -27,8 +27,7 @@ from testbed.scores.frame import (
     make_frame,
 )
 from testbed.scores.gather import EditorResults
-from testbed.scores.lost import count_failures
-from testbed.scores.metric import Metric, metrics_shown_in
+from testbed.scores.metric import Metric, MetricDefinition, metrics_shown_in
 from testbed.scores.parts import CasePart, measure_parts, take_readers
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metrics
@@ -312,16 +311,6 @@ def _rows_of_costs(edits: EditorResults) -> Iterator[tuple[Keys, Cell]]:
     yield from (((edits.name, edits.name, EDITOR, ALL, name, None), cell) for name, cell in numbers.items())
 
 
-def rows_in_contest(editors: Sequence[ScoredEditor]) -> tuple[int, ...]:
-    """The editors, by number, that may be named best: those that have all cases, and numbers for each."""
-    most = max(len(editor.edits.results) for editor in editors)
-    return tuple(
-        i
-        for i, editor in enumerate(editors)
-        if len(editor.edits.results) == most and not editor.edits.results.lost_edits
-    )
-
-
 AT_ONCE, KEPT = "at once", "kept"
 """When the first edits of sequences are scored: each immediately, or all of them after the last."""
 
@@ -354,3 +343,39 @@ def frame_of_sequences(editor: ScoredEditor) -> Frame:
 def followed_metrics(evaluation: EvaluationMetrics) -> list[str]:
     """The metrics that are followed along sequences."""
     return [m.id for m in evaluation.metrics if m.follows_sequences]
+
+
+def count_failures(
+    measured: Mapping[str, Metric],
+    floor: Mapping[str, Metric],
+    definitions: Sequence[MetricDefinition],
+    lost: np.ndarray,
+) -> dict[str, Metric]:
+    """Metrics of an edited model in which a lost edit is a failure, and never better than no edit.
+
+    A failure is 0 where high values or those near 1 are better, and 1 where low ones are: shares, distances
+    and violations of laws lie between these. Where whoever answers nothing has a worse value than that, or
+    the unedited model has, it is the worst of them.
+
+    Args:
+        measured: of the edited model, which answers nothing after a lost edit.
+        floor: of the unedited model; those that it lacks are not held against it.
+        lost: bool[E].
+    """
+    better = {m.id: m.better for m in definitions}
+    return {
+        name: _fail_cases(metric, floor.get(name, metric), better[name], lost)
+        for name, metric in measured.items()
+    }
+
+
+def _fail_cases(metric: Metric, floor: Metric, better: str, lost: np.ndarray) -> Metric:
+    bottom = np.where(metric.denominator > 0, metric.denominator, floor.denominator)
+    fails = lost & (bottom > 0)
+    values = np.stack([metric.by_case, floor.by_case, np.full(len(lost), float(better == "low"))])[:, fails]
+    badness = {"high": -values, "low": values, "one": np.abs(values - 1)}[better]
+    worst = np.where(np.isnan(badness), -np.inf, badness).argmax(0)
+    top, bottom_of_all = metric.numerator.astype(float), metric.denominator.astype(float)
+    top[fails] = np.take_along_axis(values, worst[None], 0)[0] * bottom[fails]
+    bottom_of_all[fails] = bottom[fails]
+    return metric._replace(numerator=top, denominator=bottom_of_all)

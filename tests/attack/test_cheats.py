@@ -6,18 +6,14 @@ for everything follows as many consequences as that object happens to be right o
 once, in what is gained: right answers less those that became wrong.
 """
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.protocol import ABSENT
-from testbed.scores.summary import rows_in_contest
 from testbed.scores.temperature import temper
-from tests.attack.cheats import CHEATS, HEADLINES, drop_out, measure, repeat_one_object, soften
+from tests.attack.cheats import CHEATS, HEADLINES, measure, repeat_one_object, soften
 from tests.random_answers import CHILD, HASE, REQUEST, distributions, draw_answers, flat
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -71,15 +67,3 @@ def test_softening_alone_had_skill_before():
     soft = measure(soften(1.5)(results, None))
     assert soft["skill"].value() > 0.1
     assert abs(soft["skill.recalibrated"].value()) < SLACK
-
-
-def test_who_has_lost_or_fewer_edits_is_named_best_nowhere():
-    whole = draw_results(1)
-    lost = drop_out(whole, np.random.default_rng(1))
-    fewer = replace(whole, cases={name: column[1:] for name, column in whole.cases.items()})
-
-    def rows_of(*results):
-        return rows_in_contest([SimpleNamespace(edits=SimpleNamespace(results=of)) for of in results])
-
-    assert rows_of(whole, lost, fewer, whole) == (0, 3)
-    assert rows_of(lost) == ()

@@ -16,7 +16,7 @@ from corpus.text.hedges import BY_SOURCE, DEGREES, WITH_PROBABILITY, find_phrasi
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS
 from testbed.engine.evidence import evidence_of
-from testbed.engine.wording import sentences_of
+from testbed.engine.requests import sentences_of
 from testbed.evaluations.gold import Gold, Pair, ask_beliefs
 from testbed.evaluations.requests import (
     CAUSE,

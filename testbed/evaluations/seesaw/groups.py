@@ -1,8 +1,8 @@
 """Groups: D_d of each cell with the paper's star, and with what the star leaves out.
 
 A cell is a property and a group. The paper's star is that of a one-sample t-test of all answers as if they
-were independent: mean below 0 and p < .05, two-sided. Beside it stand the one-sided p-value, Holm's
-correction over all cells of one editor, and an interval over edited people and objects. A cell with fewer
+were independent: mean below 0 and p < .05, two-sided. Beside it stand Holm's correction over all cells of one
+editor, and an interval over edited people and objects. A cell with fewer
 than LEAST_ANSWERS answers has its number and no star.
 """
 
@@ -43,15 +43,13 @@ class GroupCell(NamedTuple):
     Attributes:
         answers: how many.
         mean: of D_d; its interval over clusters.
-        p, p_below: p-values of the t-tests that the mean is 0, two-sided, and that it is not below 0; nan of
-            fewer than LEAST_ANSWERS answers.
+        p: of the t-test that the mean is 0, two-sided; nan of fewer than LEAST_ANSWERS answers.
         p_holm: `p` after Holm's correction over the cells of one table.
     """
 
     answers: int
     mean: Estimate
     p: float
-    p_below: float
     p_holm: float
 
     @property
@@ -97,19 +95,17 @@ def group_cells(
     masks = {key: is_counted & (properties == key[0]) & (groups == key[1]) for key in keys}
     means = estimate_means(results, {key: (values, mask) for key, mask in masks.items()})
     tests = {key: t_test_mean(values[mask]) for key, mask in masks.items()}
-    p_holm = adjust_holm({str(key): two for key, (two, _) in tests.items()})
+    p_holm = adjust_holm({str(key): p for key, p in tests.items()})
     return {
-        key: GroupCell(int(masks[key].sum()), means[key], two, one, p_holm[str(key)])
-        for key, (two, one) in tests.items()
+        key: GroupCell(int(masks[key].sum()), means[key], p, p_holm[str(key)]) for key, p in tests.items()
     }
 
 
-def t_test_mean(values: np.ndarray) -> tuple[float, float]:
-    """p-values of one-sample t-tests, two-sided and of a mean below 0; nan of too few or of equal values."""
+def t_test_mean(values: np.ndarray) -> float:
+    """p-value of a two-sided one-sample t-test that the mean is 0; nan of too few or of equal values."""
     if len(values) < LEAST_ANSWERS or np.ptp(values) == 0:
-        return math.nan, math.nan
-    two, one = (ttest_1samp(values, 0, alternative=side).pvalue for side in ("two-sided", "less"))
-    return float(two), float(one)
+        return math.nan
+    return float(ttest_1samp(values, 0).pvalue)
 
 
 def count_lowered(by_key: Mapping[CellKey, GroupCell]) -> tuple[int, list[float]]:

@@ -67,13 +67,11 @@ class Fit(NamedTuple):
     Columns that others determine, as constant ones, are absent.
 
     Attributes:
-        observations: how many.
         clusters: of the way that has fewer.
     """
 
     slopes: dict[str, Slope]
     groups: GroupDifferences | None
-    observations: int
     clusters: int
 
 
@@ -96,7 +94,7 @@ def fit_regression(
     ways = [np.unique(way, return_inverse=True)[1] for way in clusters]
     count = min(int(way.max()) + 1 for way in ways) if len(outcome) else 0
     if count < CLUSTERS_PER_COLUMN * len(names) or np.ptp(outcome) == 0:
-        return Fit({}, None, len(outcome), count)
+        return Fit({}, None, count)
     coefficients, covariance = least_squares(outcome, design, (ways[0], ways[1]))
     errors = np.sqrt(np.diag(covariance))
     slopes = {}
@@ -108,7 +106,7 @@ def fit_regression(
             slopes[name] = Slope(
                 value, value - half, value + half, p, detectable_difference(error, count - 1)
             )
-    return Fit(slopes, _group_differences(coefficients, covariance, names, count), len(outcome), count)
+    return Fit(slopes, _group_differences(coefficients, covariance, names, count), count)
 
 
 def least_squares(
@@ -230,7 +228,7 @@ def _fit_excess(editor: EditorChanges, kind: str, column_names: Sequence[str], b
     rows = np.flatnonzero((c.role == kind) & (c.facets[RACE] != ""))
     run, case = results.cases["run"][c.case][rows], c.case[rows]
     if not len(rows):
-        return Fit({}, None, 0, 0)
+        return Fit({}, None, 0)
     columns = {
         SIZE: np.log(np.maximum(c.facets["race_size"][rows], 1)),
         FREQUENCY: np.log(c.facets["frequency"][rows]),

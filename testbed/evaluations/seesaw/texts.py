@@ -251,21 +251,6 @@ def _code_pairs(
     return pairs
 
 
-def estimate_flaws(results: Results, texts: CodedTexts) -> dict[str, dict[str, Estimate]]:
-    """Mean pair code of each flaw, of all edits and by edited property; no entry where it means nothing."""
-    of = results.cases["property"].astype(str)[texts.case]
-    parts = {"all": np.full(len(of), True)} | {name: of == name for name in np.unique(of).tolist()}
-    means: dict[str, dict[str, Estimate]] = {}
-    for name, mine in parts.items():
-        counted = {flaw: mine & ~np.isnan(texts.codes[flaw]) for flaw in FLAWS}
-        means[name] = {
-            flaw: _estimate_mean(results, texts.case[mask], texts.codes[flaw][mask])
-            for flaw, mask in counted.items()
-            if mask.any()
-        }
-    return means
-
-
 EditorTexts = tuple[ScoredEditor, CodedTexts]
 
 
@@ -432,8 +417,7 @@ def _mean_text(
     if not counted.any():
         return None
     estimate = _estimate_mean(results, case[counted], values[counted])
-    two, _ = t_test_mean(values[counted])
-    star = "*" if two < SIGNIFICANCE_LEVEL else ""
+    star = "*" if t_test_mean(values[counted]) < SIGNIFICANCE_LEVEL else ""
     half = (estimate.high - estimate.low) / 2
     return f"{estimate.value:+.3f}{star}" + ("" if math.isnan(half) else f" ± {half:.3f}")
 

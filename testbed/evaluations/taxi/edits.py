@@ -19,18 +19,12 @@ from corpus.worlds.taxonomy.build import ALIASES
 from testbed.protocol import ABSENT
 
 QUERIES = Path("datasets") / "edits-evaluation.json"
-BASELINE = Path("datasets") / "baseline-evaluation.json"
 MEMBERSHIP = "category_membership"
 ITSELF = "<subj>"
 COLUMNS = (
     "subj", "entity", "orig_entity", "property", "answer_changed", "fwd_choices", "rev_choices",
     "answer_fwd", "orig_answer_fwd", "answer_rev",
 )  # fmt: skip
-"""Of questions after an edit."""
-BASELINE_COLUMNS = (
-    "subj", "entity", "token_type", "property", "fwd_choices", "rev_choices", "answer_fwd", "answer_rev",
-)  # fmt: skip
-"""Of questions before any edit."""
 
 
 class Taxonomy:
@@ -189,22 +183,6 @@ def draw_stratified(
     return [parts[part][turn] for turn, part in sorted(turns)[:count]]
 
 
-class BaselineQuestion(NamedTuple):
-    """A question to the unedited model.
-
-    Attributes:
-        token_type: "typical", "rare", or "entity" where it is about a category itself.
-        subjects: who is offered when it is asked inversely.
-    """
-
-    token_type: str
-    subject: int
-    relation: int
-    label: int
-    options: tuple[int, ...]
-    subjects: tuple[int, ...]
-
-
 def read_edits(taxonomy: Taxonomy, folder: Path) -> list[Edit]:
     """The edits of a folder of TAXI's data, each with its queries.
 
@@ -230,21 +208,6 @@ def read_edits(taxonomy: Taxonomy, folder: Path) -> list[Edit]:
             edit = "{!r} to {!r}".format(*(taxonomy.graph.entities[i] for i in (s, c)))
             raise InputError(f"{path}: the edit of {edit} has no {MEMBERSHIP} query; restore the file")
     return [Edit(*edit, tuple(queries)) for edit, queries in queries_by_edit.items()]
-
-
-def read_baseline(taxonomy: Taxonomy, folder: Path) -> list[BaselineQuestion]:
-    """The questions that TAXI asks before any edit.
-
-    Raises:
-        InputError: as for `read_edits`.
-    """
-    rows = _read_rows(folder / BASELINE, BASELINE_COLUMNS, taxonomy)
-    return [
-        BaselineQuestion(
-            row.cells["token_type"], row.subject, row.relation, row.label, row.options, row.subjects
-        )
-        for row in rows
-    ]
 
 
 class _Row:

@@ -1,7 +1,10 @@
 """What the explorer shows of an evaluation: columns of its rows, presets, and names of its questions."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,11 +90,11 @@ def map_facets(editor: ScoredEditor) -> list[Column]:
     return columns
 
 
-def show_metric(editor: ScoredEditor, name: str, title: str = "", says: str = "") -> Column:
+def show_metric(editor: ScoredEditor, name: str) -> Column:
     """A metric of an editor, case by case."""
     definition = next(m for m in editor.evaluation.metrics if m.id == name)
     values = editor.values[editor.name][name].by_case
-    return Column(name, title or definition.title, says or definition.description, values, metric=name)
+    return Column(name, definition.title, definition.description, values, metric=name)
 
 
 def say_whether(values: np.ndarray) -> np.ndarray:
@@ -123,3 +126,24 @@ def add_faults(views: Sequence[View], editors: Sequence[ScoredEditor]) -> list[V
     return [
         view._replace(columns=[*view.columns, column]) for view, column in zip(views, columns, strict=True)
     ]
+
+
+def view_of(editor: ScoredEditor) -> View:
+    """The columns and presets of an editor's edits.
+
+    Apart from `Evaluation`, on whose code the identity of cases depends.
+    """
+    own = _find_explorer(editor.evaluation)
+    view: View = own.make_view(editor) if own else usual_view(editor)
+    return view
+
+
+def roles_of(evaluation: Any) -> dict[str, str]:
+    """What questions of a role are about, for people, where the role does not say it."""
+    return getattr(_find_explorer(evaluation), "ROLE_NAMES", {})
+
+
+def _find_explorer(evaluation: Any) -> ModuleType | None:
+    package = getattr(evaluation, "package", "")
+    has_own = package and find_spec(f"{package}.explorer")
+    return import_module(f"{package}.explorer") if has_own else None
