@@ -120,3 +120,46 @@ def scores(answers, reader="x"):
     """Every metric of the model, or of another reader, as results are scored."""
     results = flat(answers)
     return measure_reader(HASE, results, HASE.readers(results, "x")[reader])
+
+
+def results_of(cases, evaluation, lm, said=None):
+    """Cases as results of a model that gives its options `lm`, [2, options] for each choice in turn.
+
+    It says what `said` has, or nothing, and finds every claim as likely true as false.
+    """
+    flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
+    width, times = max(len(choice.options) for _, choice in flat), len(flat[0][1].agent)
+
+    def column(name):
+        return np.array([getattr(choice, name) for _, choice in flat])
+
+    def padded(values, fill=0):
+        rows = np.full((len(values), *np.shape(values[0])[:-1], width), fill, np.asarray(values[0]).dtype)
+        for row, value in zip(rows, values, strict=True):
+            row[..., : np.shape(value)[-1]] = value
+        return rows
+
+    ones = [np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat]
+    choices = Choices(
+        case=np.array([i for i, _ in flat]), group=np.full(len(flat), ""),
+        **{name: column(name) for name in ("role", "subject", "relation", "stated")},
+        **{name: padded([getattr(c, name) for _, c in flat]) for name in ("agent", "frequency")},
+        options=padded([c.options for _, c in flat], ABSENT), lm=padded(lm), lm_open=padded(lm),
+        agent_answer=column("answer"),
+        lm_answer=np.full((len(flat), 2), ABSENT) if said is None else np.array(said),
+        is_told=np.zeros(len(flat), bool), offered=padded(ones, False),
+        facets={name: np.array([c.facets[name] for _, c in flat]) for name in evaluation.choice_facets},
+    )  # fmt: skip
+    asked = [(i, claim) for i, case in enumerate(cases) for claim in case.claims]
+    claims = Claims(
+        np.array([i for i, _ in asked], int),
+        *(np.array([getattr(claim, name) for _, claim in asked], str) for name in ("role", "group")),
+        np.array([claim.agent for _, claim in asked]).reshape(-1, times),
+        np.full((len(asked), 2, 2), 0.5),
+    )
+    facts, nothing = np.array([case.requested_fact for case in cases]), np.zeros(len(cases), int)
+    columns = {name: np.array([case.facets[name] for case in cases]) for name in evaluation.facets}
+    columns |= dict(zip(("subject", "relation", "object"), facts.T, strict=True))
+    columns |= {"truth": np.array([case.truth for case in cases]), "case": np.arange(len(cases))}
+    columns |= {"cluster": facts[:, 0], "position": nothing, "run": nothing}
+    return Results(columns, choices, claims, ("before", *evaluation.interpretations)[:times])

@@ -19,7 +19,7 @@ from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RA
 from experiments.measures.people import CELLS, FACTORIAL
 from experiments.studies import seesaw
 from experiments.study import Findings, command_of_options
-from testbed.engine.results import Choices, Claims, Passages, Results
+from testbed.engine.results import Passages, Results
 from testbed.evaluations.gold import SURE
 from testbed.evaluations.seesaw import (
     ALONE,
@@ -76,6 +76,7 @@ from testbed.protocol import ABSENT
 from testbed.scores.gather import EditorResults, pool_results
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.summary import ScoredEditor
+from tests.random_answers import results_of
 from tests.worlds import make_people
 
 ALL = 10**6
@@ -98,51 +99,9 @@ def cases(place):
 
 def answer_at_random(cases, rng, evaluation=Seesaw(samples=1)):  # noqa: B008
     """The cases as results, with answers of a model drawn at random; half of every claim is true to it."""
-    flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
-    width, size = max(len(choice.options) for _, choice in flat), len(flat)
-    options = np.full((size, width), ABSENT)
-    times = len(flat[0][1].agent)
-    agent, frequency = np.zeros((size, times, width)), np.zeros((size, times, width))
-    lm, said = np.zeros((size, 2, width)), np.zeros((size, 2), int)
-    for row, (_, choice) in enumerate(flat):
-        n = len(choice.options)
-        options[row, :n], agent[row, :, :n], frequency[row, :, :n] = (
-            choice.options,
-            choice.agent,
-            choice.frequency,
-        )
-        lm[row, :, :n] = rng.dirichlet(np.full(n, 0.3), 2)
-        said[row] = choice.options[lm[row, :, :n].argmax(-1)]
-    columns = {
-        "case": np.array([i for i, _ in flat]),
-        "role": np.array([choice.role for _, choice in flat]),
-        "group": np.full(size, ""),
-        **{
-            name: np.array([getattr(choice, name) for _, choice in flat])
-            for name in ("subject", "relation", "stated")
-        },
-    }
-    choices = Choices(
-        **columns, options=options, agent=agent, frequency=frequency, lm=lm, lm_open=lm, lm_answer=said,
-        agent_answer=np.array([choice.answer for _, choice in flat]), offered=options != ABSENT,
-        is_told=np.zeros(len(options), bool),
-        facets={name: np.array([choice.facets[name] for _, choice in flat])
-                for name in evaluation.choice_facets},
-    )  # fmt: skip
-    asked = [(i, claim) for i, case in enumerate(cases) for claim in case.claims]
-    claims = Claims(
-        np.array([i for i, _ in asked], int),
-        *(np.array([getattr(claim, name) for _, claim in asked], str) for name in ("role", "group")),
-        np.array([claim.agent for _, claim in asked]).reshape(-1, times),
-        np.full((len(asked), 2, 2), 0.5),
-    )
-    of_cases = {name: np.array([case.facets[name] for case in cases]) for name in evaluation.facets}
-    facts = np.array([case.requested_fact for case in cases])
-    of_cases |= dict(zip(("subject", "relation", "object"), facts.T, strict=True))
-    numbers, zero = np.arange(len(cases)), np.zeros(len(cases), int)
-    of_cases["truth"] = np.array([case.truth for case in cases])
-    of_cases |= {"case": numbers, "cluster": facts[:, 0], "position": zero, "run": zero}
-    return Results(of_cases, choices, claims, ("before", *INTERPRETATIONS)[:times])
+    options = [choice.options for case in cases for choice in case.choices]
+    lm = [rng.dirichlet(np.full(len(some), 0.3), 2) for some in options]
+    return results_of(cases, evaluation, lm, [o[p.argmax(-1)] for o, p in zip(options, lm, strict=True)])
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS, EOS, SEP
 from corpus.world import build_world
 from testbed.engine.questions import Questions
-from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, UNSHARED, Taxi
 from testbed.evaluations.taxi.cases import CONTROLS
 from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table
@@ -45,6 +44,7 @@ from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE
 from tests.inverse import who_has
+from tests.random_answers import results_of
 from tests.toys import random_model, read_whole
 from tests.worlds import make_taxonomy
 
@@ -215,57 +215,10 @@ def test_an_inverse_choice_scores_subjects_behind_the_object(place, cases):
 
 
 def random_results(cases, seed=0):
-    """Answers to all questions that nobody gave."""
-    rng = np.random.default_rng(seed)
-    flat = [(i, choice) for i, case in enumerate(cases) for choice in case.choices]
-    width = max(len(choice.options) for _, choice in flat)
-
-    def padded(values, fill=0):
-        rows = np.full((len(values), *np.shape(values[0])[:-1], width), fill, np.asarray(values[0]).dtype)
-        for row, value in zip(rows, values, strict=True):
-            row[..., : np.shape(value)[-1]] = value
-        return rows
-
-    lm = [rng.dirichlet(np.full(len(c.options) + 1, 0.5), 2)[:, :-1] for _, c in flat]
-    facets = {name: np.array([c.facets[name] for _, c in flat]) for name in Taxi().choice_facets}
-    roles = np.array([c.role for _, c in flat])
-    choices = Choices(
-        case=np.array([i for i, _ in flat]),
-        role=roles,
-        group=roles,
-        subject=np.array([c.subject for _, c in flat]),
-        relation=np.array([c.relation for _, c in flat]),
-        options=padded([c.options for _, c in flat], ABSENT),
-        agent=padded([c.agent for _, c in flat]),
-        frequency=padded([c.frequency for _, c in flat]),
-        lm=padded(lm),
-        lm_open=padded(lm),
-        agent_answer=np.array([c.answer for _, c in flat]),
-        lm_answer=np.full((len(flat), 2), ABSENT),
-        stated=np.array([c.stated for _, c in flat]),
-        is_told=np.zeros(len(flat), bool),
-        offered=padded(
-            [np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat], False
-        ),
-        facets=facets,
-    )
-    columns = {
-        "case": range(len(cases)),
-        "relation": [c.requested_fact[1] for c in cases],
-        "object": [c.requested_fact[2] for c in cases],
-    }
-    columns |= {"subject": [c.requested_fact[0] for c in cases], "truth": [c.truth for c in cases]}
-    columns |= {name: [c.facets[name] for c in cases] for name in Taxi().facets}
-    nothing = np.zeros((0, 3))
-    claims = Claims(np.zeros(0, int), roles[:0], roles[:0], nothing, np.zeros((0, 2, 2)))
-    return Results(
-        {k: np.array(v) for k, v in columns.items()}, choices, claims, ("before", *INTERPRETATIONS)
-    )
-
-
-@pytest.fixture(scope="module")
-def results(cases):
-    return random_results(cases[:60])
+    """Answers to all questions that nobody gave, and to no claim."""
+    cases = [case._replace(claims=()) for case in cases]
+    rng, counts = np.random.default_rng(seed), [len(c.options) for case in cases for c in case.choices]
+    return results_of(cases, Taxi(), [rng.dirichlet(np.full(n + 1, 0.5), 2)[:, :-1] for n in counts])
 
 
 def naive(results, p, which, changed, inverse):
