@@ -221,6 +221,11 @@ def random_results(cases, seed=0):
     return results_of(cases, Taxi(), [rng.dirichlet(np.full(n + 1, 0.5), 2)[:, :-1] for n in counts])
 
 
+@pytest.fixture(scope="module")
+def results(cases):
+    return random_results(cases[:60])
+
+
 def naive(results, p, which, changed, inverse):
     """TAXI's success, as its paper has it: argmax over the options, averaged over questions."""
     c, marks = results.choices, []
