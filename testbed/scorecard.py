@@ -52,10 +52,6 @@ def _is_unstated(results: Results) -> np.ndarray:
     return results.cases["stratum"] == "S0"
 
 
-def _is_stated(results: Results) -> np.ndarray:
-    return ~_is_unstated(results)
-
-
 class Row(NamedTuple):
     """A number of the card.
 
@@ -85,7 +81,7 @@ ROWS = (
         "Share of consequences that no sentence stated and that the model updates, where facts persist.",
         (PERSISTING,), FOLLOWS, _is_unstated),
     Row("stays, persisting, stated", "Share of stated answers that stay, where facts persist.",
-        (PERSISTING,), STAYS, _is_stated),
+        (PERSISTING,), STAYS, lambda results: ~_is_unstated(results)),
     Row("follows, drawn", "Share of consequences that the model updates, where every statement is a draw.",
         (DRAWN,), FOLLOWS),
     Row("others' facts",

@@ -10,7 +10,6 @@ from lm.delta import LowRank, empty_carry
 from lm.language_model import LanguageModel
 from lm.model import init_params
 from testbed.engine import plan
-from testbed.engine.plan import edits_that_fit
 from testbed.engine.questions import ProbeShape
 from tests.toys import SMALL
 
@@ -18,6 +17,10 @@ VOCABULARY = 19
 MODEL = LanguageModel(SMALL, jax.eval_shape(lambda: init_params(SMALL, VOCABULARY, 0)))
 counts = st.integers(1, 200)
 shapes = st.builds(ProbeShape, *[counts] * 7, st.integers(1, 9))
+
+
+def edits_that_fit(model, changed, shape, facts, most):
+    return plan.affordable_edits(plan.bytes_of_an_edit(model, changed, shape, facts), most)
 
 
 def numbers(size):

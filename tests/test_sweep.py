@@ -476,7 +476,7 @@ def test_no_more_edits_at_once_than_fit_as_compiled(ready, monkeypatch, share, w
     taken, asked = prepared.bytes_compiled(CASES), []
     assert prepared.bytes_compiled(1) > 0
     monkeypatch.setattr(plan, "free_bytes", lambda: share * taken / plan.SHARE)
-    monkeypatch.setattr(plan, "edits_that_fit", lambda *_: 10**6)
+    monkeypatch.setattr(plan, "bytes_of_an_edit", lambda *_: 1e-6)
     monkeypatch.setattr(prepared, "bytes_compiled", lambda n: asked.append(n) or taken)
     assert make_plan(prepared, ALL, shared.shard).abreast == wanted
     assert asked[0] == CASES

@@ -54,7 +54,9 @@ def build_corpus(options: CorpusSettings) -> None:
         if not run.corpus.exists():
             _write_corpus(run, options)
         elif not run.world.exists():
-            _write_world_again(run, options)
+            # The same settings draw the same world.
+            account = Account()
+            _save_world(run, options, *_draw_world(options, account), account)
         else:
             say(f"{run.folder} has this corpus already")
             for sentence in describe_other_versions(run):
@@ -111,12 +113,6 @@ def _write_corpus(run: Run, options: CorpusSettings) -> None:
         origin = {"settings": as_plain_data(options), "inputs": {}}
         write_json(aside / ORIGIN, {"world": folder_digest(run.world), "made": origin})
         save_corpus(corpus, resolution, aside, threads, advance)
-
-
-def _write_world_again(run: Run, options: CorpusSettings) -> None:
-    """The world of a corpus that has lost it: the same settings draw the same world."""
-    account = Account()
-    _save_world(run, options, *_draw_world(options, account), account)
 
 
 def _save_world(

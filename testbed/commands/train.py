@@ -53,19 +53,15 @@ def train(options: TrainSettings) -> None:
             f"--train.rows {options.train.rows} must be a multiple of --mesh.data {options.mesh.data}"
         )
     prepare_jax()
+    run = Run(options.runs, options.run)
     if options.cluster.process > 0:
         silence_output()
     with join_cluster(options.cluster):
-        _train_in_cluster(options, began)
-
-
-def _train_in_cluster(options: TrainSettings, began: float) -> None:
-    run = Run(options.runs, options.run)
-    doing("loading the corpus and compiling a step")
-    world = load_world(run)
-    # Of a cluster's processes the first one writes.
-    with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
-        _train_alone(run, world, options, began)
+        doing("loading the corpus and compiling a step")
+        world = load_world(run)
+        # Of a cluster's processes the first one writes.
+        with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
+            _train_alone(run, world, options, began)
 
 
 def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -> None:
@@ -149,13 +145,10 @@ def _settle_precision(run: Run, options: TrainSettings, has_begun: bool) -> Trai
 def _require_memory(least: float) -> None:
     """Refuse a model that is too large for this machine before anything is compiled."""
     stats = jax.local_devices()[0].memory_stats()
-    memory = stats["bytes_limit"] if stats and "bytes_limit" in stats else _physical_memory()
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = stats["bytes_limit"] if stats and "bytes_limit" in stats else physical
     if least > memory:
         raise InputError(
             f"this model takes at least {least / 1e9:,.1f} GB to train and there are {memory / 1e9:,.1f} GB; "
             "choose smaller --model sizes or fewer --train.rows, or cut it over devices by --mesh"
         )
-
-
-def _physical_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

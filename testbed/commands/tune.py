@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from corpus.errors import InputError
 from corpus.files import read_record, write_record
 from lm.editors.entry import Choices, Entry
-from testbed.cells import Shown, show_number
+from testbed.cells import show_number
 from testbed.console import print_table, say, show_progress
 from testbed.engine.catalogue import editor_entries, whose_options
 from testbed.engine.records import Columns
@@ -133,14 +133,13 @@ def print_searches(files: Sequence[Path]) -> None:
         record = read_record(path)
         header, best = list(record["search"][0]), choose_setting(record["search"], *record["by"])
         lines = [
-            [*(_show_value(line[key]) for key in header), "*" if line == best else ""]
+            [
+                *(x if isinstance(x := line[key], str) else show_number(x, ".3g") for key in header),
+                "*" if line == best else "",
+            ]
             for line in record["search"]
         ]
         print_table(f"{path.stem} on {record['budget']['cases']} edits", [*header, "chosen"], lines)
-
-
-def _show_value(value: float | str) -> Shown | str:
-    return value if isinstance(value, str) else show_number(value, ".3g")
 
 
 def choose_setting(lines: Sequence[dict[str, Any]], first: str, then: str) -> dict[str, Any]:

@@ -115,7 +115,8 @@ def make_plan(editor: PreparedEditor, settings: "EditSettings", shard: Shard) ->
             changed.append(jax.eval_shape(carry, changed[0]))
         most = min(method.most, edits_in_short_time(editor.flops_per_case(first) * settings.batch))
         facts = editor.requests[""].facts * settings.batch
-        size = edits_that_fit(questions.model, changed, questions.shape, facts, most) * devices
+        size = affordable_edits(bytes_of_an_edit(questions.model, changed, questions.shape, facts), most)
+        size *= devices
     each = _edits_per_device(sequences, size, shard, devices)
     if settings.sequence == 1:
         order = order_by_length(questions.tokenizer, [case.requested_fact for case in questions.cases])
@@ -180,17 +181,6 @@ def _edits_per_device(sequences: int, size: int, shard: Shard, devices: int) -> 
     return math.ceil(sequences / chunks / devices)
 
 
-def edits_that_fit(model: LanguageModel, changed: Any, shape: ProbeShape, facts: int, most: int) -> int:
-    """How many edits to compute side by side: as many as surely fit, and no more than is worth it.
-
-    Args:
-        changed: what an edit, or a sequence of them, adds to the model; shapes are enough.
-        facts: that one edit is told.
-        most: more are never taken.
-    """
-    return affordable_edits(bytes_of_an_edit(model, changed, shape, facts), most)
-
-
 def affordable_edits(bytes_of_one: float, most: int) -> int:
     """How many of so many bytes each fit into the share of what is free: at least 1, at most `most`."""
     return max(1, min(most, int(SHARE * free_bytes() / bytes_of_one)))
@@ -225,6 +215,10 @@ def bytes_of_an_edit(model: LanguageModel, changed: Any, shape: ProbeShape, fact
     That is what it changes, with its optimiser, and what its backward pass keeps. Probes are asked in pieces,
     whatever there is side by side. An editor may read more than shapes show, each request behind several
     openings, or what others believe: what was compiled tells.
+
+    Args:
+        changed: what an edit, or a sequence of them, adds to the model; shapes are enough.
+        facts: that one edit is told.
     """
     config = model.config
     numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))

@@ -53,7 +53,7 @@ def ask_unasked_facts(
         return UnaskedFacts(stated, np.zeros((0, 1)), np.zeros((0, 1)))
     pairs = [(int(graph.subject[fact]), int(graph.relation[fact])) for fact in facts]
     beliefs = np.concatenate(
-        [agent.distributions(*_columns(pairs[i : i + FACTS])) for i in range(0, len(pairs), FACTS)]
+        [agent.distributions(*np.array(pairs[i : i + FACTS]).T) for i in range(0, len(pairs), FACTS)]
     )
     choices = [
         _make_choice(graph.objects, pair, belief, statements.objects_of(int(fact)))
@@ -82,11 +82,6 @@ def _facts_of_cases(world: World, cases: Sequence[Case]) -> np.ndarray:
     }
     subjects, relations = np.array(sorted(pairs), int).reshape(-1, 2).T
     return world.graph.find(subjects, relations)
-
-
-def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    subjects, relations = np.array(pairs, int).T
-    return subjects, relations
 
 
 def _make_choice(

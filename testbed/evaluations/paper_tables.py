@@ -5,7 +5,7 @@ paper; the next line names the columns.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from testbed.scores.tables import Cell, Table
@@ -18,7 +18,8 @@ def read_paper_table(package: str, name: str) -> list[dict[str, str]]:
         package: of the evaluation, "testbed.evaluations.NAME".
     """
     text = files(package).joinpath("paper", f"{name}.tsv").read_text(encoding="utf-8")
-    return list(csv.DictReader(_lines_of_table(text), delimiter="\t"))
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return list(csv.DictReader(lines, delimiter="\t"))
 
 
 def read_paper_figures(package: str, name: str) -> dict[tuple[str, ...], dict[str, float]]:
@@ -57,10 +58,6 @@ def put_above_figures(
     ]
     rows += [*between, *([*who, source, *map(of.get, (*more, *columns))] for who, of in figures.items())]
     return table._replace(header=["who", "source", *more, *table.header[1:]], rows=rows, words=2)
-
-
-def _lines_of_table(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def _is_number(cell: str) -> bool:

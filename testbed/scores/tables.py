@@ -95,7 +95,8 @@ class Table(NamedTuple):
                 continue
             away = {i: self._distance(i, column) for i in self.contest}
             away = {i: x for i, x in away.items() if x < math.inf}
-            cases = {i: _cases_behind(self.rows[i][column]) for i in away}
+            cells = {i: self.rows[i][column] for i in away}
+            cases = {i: cell.cases if isinstance(cell, Estimate) else 0 for i, cell in cells.items()}
             away = {i: x for i, x in away.items() if cases[i] >= ENOUGH * max(cases.values())}
             if away:
                 ranks[column] = {i: 1 + sum(y < x for y in away.values()) for i, x in away.items()}
@@ -108,10 +109,6 @@ class Table(NamedTuple):
             return math.inf
         better = self.better[self.header[column]]
         return {"high": -number, "low": number, "one": abs(number - 1)}[better]
-
-
-def _cases_behind(cell: Cell) -> int:
-    return cell.cases if isinstance(cell, Estimate) else 0
 
 
 def better_of(definitions: Sequence[MetricDefinition]) -> dict[str, Better]:

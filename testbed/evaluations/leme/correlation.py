@@ -138,7 +138,8 @@ def rank_correlations(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.nda
     times = times[:, is_known].astype(float)
     points = times.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        x, y = (_centre_ranks(_mean_ranks(v[is_known], times), times, points) for v in (a, b))
+        ranks = [_mean_ranks(v[is_known], times) for v in (a, b)]
+        x, y = (of - (np.einsum("sn,sn->s", times, of) / points)[:, None] for of in ranks)
         moments = [np.einsum("sn,sn,sn->s", times, u, v) for u, v in ((x, y), (x, x), (y, y))]
         rho = moments[0] / np.sqrt(moments[1] * moments[2])
     return np.where((points >= LEAST) & np.isfinite(rho), rho, np.nan)
@@ -150,10 +151,6 @@ def _mean_ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
     starts = np.cumsum(sizes) - sizes
     mass = np.add.reduceat(times[:, np.argsort(group, kind="stable")], starts, axis=1)
     return (np.cumsum(mass, axis=1) - mass / 2 + 0.5)[:, group]
-
-
-def _centre_ranks(ranks: np.ndarray, times: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return ranks - (np.einsum("sn,sn->s", times, ranks) / points)[:, None]
 
 
 def _pooled_correlations(a: np.ndarray, b: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -38,16 +38,13 @@ class EditorPassages(NamedTuple):
     after: list[PassagePair]
 
 
-def passages_of_editor(editor: ScoredEditor) -> EditorPassages:
-    """Everything that was written, judged under the first interpretation."""
-    results = editor.edits.results
-    before, after = (passage_pairs(results, model_passages(results, when), 1) for when in (0, 1))
-    return EditorPassages(editor, before, after)
-
-
 def texts_of(material: Material) -> list[EditorPassages]:
-    """What every editor's models wrote."""
-    return [passages_of_editor(editor) for editor in material.editors]
+    """What every editor's models wrote, judged under the first interpretation."""
+    return [
+        EditorPassages(e, *(passage_pairs(of, model_passages(of, when), 1) for when in (0, 1)))
+        for e in material.editors
+        for of in [e.edits.results]
+    ]
 
 
 def write_worst_passages(texts: EditorPassages, folder: Path) -> Path:

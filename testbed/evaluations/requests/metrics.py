@@ -4,7 +4,7 @@ p0 and p1 are the model's distributions before and after the edit, q0 and q1 the
 that is claimed.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -145,11 +145,6 @@ def label_arrived(answers: Answers) -> Metric:
     return Metric(mine * rational, rational**2)
 
 
-def rating_arrived(answers: Answers) -> Metric:
-    """The same of whole distributions over the fact, as somebody says it with a probability."""
-    return _inner_products(answers, RATED)
-
-
 def passages_arrived(answers: Answers) -> Metric:
     """The same of the share of what passages say of the fact that names o, where they speak of it."""
     mine, rational = answers.changes
@@ -181,12 +176,8 @@ def share_written(results: Results, texts: np.ndarray) -> np.ndarray:
     return np.divide(named, said_of_it, out=np.full(len(results), np.nan), where=said_of_it > 0)
 
 
-def consequences_arrived(answers: Answers) -> Metric:
-    """The same of whole distributions over what depends on the fact, as inner products."""
-    return _inner_products(answers, EFFECT)
-
-
-def _inner_products(answers: Answers, role: str) -> Metric:
+def distributions_arrived(answers: Answers, role: str) -> Metric:
+    """The same of whole distributions over the questions of a role, as inner products."""
     mine = answers.reader.probability - answers.reader.start
     rational = answers.belief - answers.old_belief
     return answers.ratio_over(
@@ -265,7 +256,8 @@ METRICS = (
     MetricDefinition(
         RATING,
         'How much of the agent\'s change arrives in what is said "with probability 0.9" of the fact.',
-        "one", "table", compute=rating_arrived, needs_edit=True, label="that arrived behind a probability",
+        "one", "table", compute=partial(distributions_arrived, role=RATED), needs_edit=True,
+        label="that arrived behind a probability",
     ),
     MetricDefinition(
         WRITTEN,
@@ -275,7 +267,8 @@ METRICS = (
     ),
     MetricDefinition(
         CONSEQUENCE, "How much of the agent's change arrives in what depends on the fact.",
-        "one", "table", compute=consequences_arrived, needs_edit=True, label="that arrived in consequences",
+        "one", "table", compute=partial(distributions_arrived, role=EFFECT), needs_edit=True,
+        label="that arrived in consequences",
     ),
     MetricDefinition(
         FAR_BESIDE, "The distance over what the fact depends on, and what depends on it.",

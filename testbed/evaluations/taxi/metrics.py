@@ -143,10 +143,6 @@ def _renormalise_over_options(p: np.ndarray, offered: np.ndarray) -> np.ndarray:
     return np.where(total > 0, option_mass / np.where(total > 0, total, 1.0), even)
 
 
-def _mass_outside_options(p: np.ndarray, offered: np.ndarray) -> np.ndarray:
-    return np.clip(1 - p.sum(1, where=offered), 0, 1)
-
-
 def _share_right(a: Answers, metric: str, inverse: bool = False, stratum: str = "") -> Metric:
     return a.share_over(a.right_share, a.questions_of(metric, inverse, stratum))
 
@@ -173,7 +169,8 @@ def _distance_over_candidates(a: Answers, role: str) -> Metric:
 
 
 def _excess_mass_outside(a: Answers) -> Metric:
-    p, q = (_mass_outside_options(x, a.choices.offered) for x in (a.reader.probability, a.belief))
+    each = (a.reader.probability, a.belief)
+    p, q = (np.clip(1 - x.sum(1, where=a.choices.offered), 0, 1) for x in each)
     return a.mean_over(np.clip(p - q, 0, None), a.has_role(PROPERTY))._replace(limits=DISTANCE)
 
 
