@@ -6,9 +6,10 @@ Importing this loads no NumPy and no JAX, since command lines are made from it.
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from corpus.errors import InputError
 from testbed.evaluations.interface import Evaluation
@@ -16,9 +17,6 @@ from testbed.own import import_own, named_after, option_prefix
 
 if TYPE_CHECKING:
     from testbed.scores.gather import RecordedEvaluation
-from collections import Counter
-from collections.abc import Iterator
-from typing import get_args
 
 PACKAGE = "testbed.evaluations"
 

@@ -105,13 +105,15 @@ def _pair_with_editor(editor: ScoredEditor, other: ScoredEditor) -> _Pair | None
     return _Pair(mine, coarser, pairs)
 
 
-def frame_of_differences(editors: Sequence[ScoredEditor], differences: Differences) -> Frame:
+def frame_of_differences(
+    editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
+) -> Frame:
     """Every editor less one reference, over the cases that both have."""
     rows: list[tuple[Keys, Cell]] = []
     for editor, metrics in differences.comparisons.items():
         both: dict[str, Cell] = {EDITS: max((of.cases for of in metrics.values()), default=None)}
         rows += [
-            ((editor, editor, EDITOR, ALL, metric, differences.reference), cell)
+            ((editor, editor, EDITOR, subset, metric, differences.reference), cell)
             for metric, cell in (both | metrics).items()
         ]
     return make_frame(rows, editors[0].evaluation.metrics)
