@@ -20,7 +20,8 @@ Computed as intended where the authors' code does something else, or where the s
 - Beliefs are those of whichever agent the cases were drawn with. Only the paper's agent, its sampler
   `published_metrics` and its weights n' make a number comparable with the paper's.
 
-Cannot be computed from stored cases: columns under a weight of 1000 (another request), and errors
+Cannot be computed from stored cases: columns under a weight of 1000, which is another request
+(--paper-agent.edit-weight 1000, experiments.readings), and errors
 against the generator's probabilities or data frequencies of objects that are not candidates.
 """
 
