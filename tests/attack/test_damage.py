@@ -19,7 +19,7 @@ from testbed.run.runs import Run
 from testbed.run.world import load_world
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, assert_same_training, at, complaint, copied
 
-DAMAGES = 200
+DAMAGES = 40
 
 
 def slow(*values):
@@ -41,12 +41,11 @@ def flipped(content, rng):
     return content[:place] + bytes([content[place] ^ rng.randrange(1, 256)]) + content[place + 1 :]
 
 
-@pytest.mark.parametrize("count", [40, *slow(DAMAGES)])
-def test_every_damaged_byte_is_found(count, finished, tmp_path, capsys):
+def test_every_damaged_byte_is_found(finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(22)
     assert verify.main(at(runs)) == 0
     paths = files_of(runs / "x")
-    for _ in range(count):
+    for _ in range(DAMAGES):
         path = rng.choice(paths)
         whole = path.read_bytes()
         path.write_bytes(flipped(whole, rng))
@@ -55,10 +54,7 @@ def test_every_damaged_byte_is_found(count, finished, tmp_path, capsys):
     assert verify.main(at(runs)) == 0
 
 
-@pytest.mark.parametrize(
-    "what",
-    ["no checksums", *(pytest.param(w, marks=pytest.mark.slow) for w in ("cut", "emptied", "removed"))],
-)
+@pytest.mark.parametrize("what", ["no checksums", *slow("emptied", "removed")])
 def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     for path in files_of(runs / "x"):
@@ -71,7 +67,7 @@ def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
         if what == "removed":
             path.unlink()
         else:
-            path.write_bytes({"cut": whole[:-1], "emptied": b"", "no checksums": b"{}"}[what])
+            path.write_bytes({"emptied": b"", "no checksums": b"{}"}[what])
         assert any(damaged(runs)), path
         path.write_bytes(whole)
 
@@ -82,12 +78,9 @@ def test_every_other_damage_is_found(what, finished, tmp_path, capsys):
         "config.json",
         pytest.param("corpus/tokens.bin", marks=pytest.mark.slow),
         "world/names.json",
-        pytest.param("lm/metrics.jsonl", marks=pytest.mark.slow),
         "lm/finished.json",
-        pytest.param("report/summary.csv", marks=pytest.mark.slow),
         pytest.param("lm/checkpoints/00000030/measured.json", marks=pytest.mark.slow),
         pytest.param("edits/hase/*/cases.parquet", marks=pytest.mark.slow),
-        pytest.param("edits/hase/*/sha256.json", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_advised_makes_it_good_and_destroys_nothing(name, finished, tmp_path, capsys):
@@ -108,7 +101,7 @@ def test_what_is_advised_makes_it_good_and_destroys_nothing(name, finished, tmp_
     stage = module.rpartition(".")[2]
     assert {"corpus": corpus, "train": train, "edit": edit, "report": report}[stage].main(options) == 0
     assert verify.main(at(runs)) == 0
-    if stage == "corpus" or path.name == "metrics.jsonl":
+    if stage == "corpus":
         assert path.read_bytes() == whole or path.name == "config.json"
     if stage == "train":
         assert_same_training(runs, finished)
@@ -143,10 +136,7 @@ def test_another_checkpoint_of_the_same_step_is_refused(finished, tmp_path, caps
     assert "00000030, the last model of the training, is missing or damaged" in complaint(capsys)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["cases", "config", *slow("choices", "claims", "cost")],
-)
+@pytest.mark.parametrize("name", ["cases", "config"])
 def test_a_bit_of_the_results_is_never_read_as_another(name, finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(3)
     [path] = (runs / "x" / "edits" / "hase").glob(f"*/{name}.*")
@@ -169,7 +159,7 @@ def test_metrics_cut_short_are_refused(finished, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("blank_pictures")
-@pytest.mark.parametrize("damage", ["{", *slow("", "{}", None)])
+@pytest.mark.parametrize("damage", ["{", *slow(None)])
 def test_a_lost_record_is_made_again_from_the_parts(damage, finished, tmp_path, capsys):
     runs = copied(finished, tmp_path)
     path = runs / "x" / "config.json"
