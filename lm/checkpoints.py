@@ -46,8 +46,10 @@ def save_checkpoint(
             # TensorStore reports what the system said as one of these, the reason last.
             raise OSError(f"checkpoint {path} could not be written: {_describe_reason(error)}") from None
         meet_at(f"wrote {path}")
+        # Wherever one process reads, Orbax waits for all of them.
+        _require_written(path, (aside / "state").absolute(), state._asdict())
+        meet_at(f"read {path}")
         if first:
-            _require_written(path, (aside / "state").absolute(), state._asdict())
             write_json(aside / MEASURED, {"lines": list(lines), "made": made or {}})
     if first:
         for old in set(all_checkpoints(folder)[:-KEPT]) - {best_checkpoint(folder)}:

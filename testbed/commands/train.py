@@ -118,7 +118,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
         ("device", f"{mesh.size} x {jax.devices()[0].device_kind}"),
     ]
     print_table(f"model {run.folder}", ("", "value"), figures)
-    if not run.finished_file.exists():
+    if options.minutes is not None and not run.finished_file.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
 
 
