@@ -94,17 +94,14 @@ def test_commands_that_are_done_do_nothing(finished, capsys):
     assert files == {p: p.stat().st_mtime_ns for p in files}
 
 
-every_kind = pytest.mark.parametrize(
-    ("kind", "files"),
-    [
-        (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
-        (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
-        (MIXED, set()),
-    ],
+KINDS = (
+    (["--kind", "exact", "--exact.statements", "16"], {"resolution.npz"}),
+    (["--kind", "exact", "--exact.persistence", "sentence"], {"resolution.npz"}),
+    (MIXED, set()),
 )
 
 
-@every_kind
+@pytest.mark.parametrize(("kind", "files"), KINDS)
 def test_every_kind_of_corpus_is_written_whole(kind, files, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert corpus.main([*at(tmp_path), *WORLD, *kind, "--stats"]) == 0
@@ -120,8 +117,8 @@ def test_every_kind_of_corpus_is_written_whole(kind, files, tmp_path, capsys, mo
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_pictures")
-@every_kind
-def test_every_kind_of_corpus_goes_all_the_way_with_both_agents(kind, files, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("kind", [KINDS[0][0], MIXED], ids=["exact", "mixed"])
+def test_a_corpus_goes_all_the_way_with_both_agents(kind, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert corpus.main([*at(tmp_path), *WORLD, *kind]) == 0
     assert train.main([*at(tmp_path), *RECIPE]) == 0

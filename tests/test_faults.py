@@ -18,12 +18,12 @@ import pytest
 
 from corpus.files import verify_folder
 from corpus.text.store import open_documents
-from lm import flops
 from lm.batches import PackedRows
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
 from lm.training import TrainState
 from testbed import edit, report, train
+from testbed.commands import train as training
 from testbed.run import trainer
 from testbed.run.model import load_model
 from testbed.run.runs import Run, folder_digest, recorded_settings
@@ -328,7 +328,7 @@ def test_slow_trainings_keep_checkpoints_that_are_not_due(
 @pytest.mark.slow
 def test_the_fastest_precision_is_measured_once_and_recorded(built, tmp_path, capsys, monkeypatch):
     speeds = {"float32": 1e9, "bfloat16": 2e9}
-    monkeypatch.setattr(flops, "attainable_flops", lambda model: speeds[model.precision])
+    monkeypatch.setattr(training, "attainable_flops", lambda model: speeds[model.precision])
     monkeypatch.setattr(trainer, "attainable_flops", lambda model: speeds[model.precision])
     runs = copied(built, tmp_path)
     stage = [*at(runs), *RECIPE, "--model.precision", "fastest", "--minutes", "1e-9"]
