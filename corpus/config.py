@@ -10,7 +10,7 @@ MOST_SUBJECTS, MOST_OBJECTS, MOST_REPEATS = 10_000_000, 1_000_000, 1000
 HOURS = "more would take hours to write"
 Labels = Literal["coin", "proportion"]
 SOURCES = ("builtin", "wikidata", "tsv", "taxonomy", "coupled", "people", "chain")
-KINDS = ("types", "joint", "roles")
+KINDS = ("types", "joint", "roles", "colleges", "press")
 """Sources that are worlds of a kind of their own, as a user's are (`corpus.worlds.own`)."""
 _CHOOSING = "pairs dependences relations relation_count min_pair_subjects drop_relations"
 USED_BY: dict[str, tuple[str, ...]] = {
@@ -235,7 +235,7 @@ class WorldConfig:
     their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
     in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated.
-    types, joint, roles: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld."""
+    types, joint, roles, colleges, press: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv, which need not be named)."""
     columns: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ seesaw      600 people in six groups, the rarely mentioned beside the often ment
 leme        600 subjects in coupled pairs, spoken of in essays, with exact posteriors; --world.path, to a
             folder in Wikidata5m's layout, takes real ones
 requests    80 subjects, of whom sources speak, too, and statements with a probability; with exact posteriors
-types, joint, roles
+types, joint, roles, colleges, press
             worlds of other kinds (docs/kinds.md) at the size of tiny, with exact posteriors
 paper       100,000 facts in the proportions that Hase et al. 2024 print, and their 83M-parameter model,
             trained as published; wants a GPU

@@ -393,7 +393,7 @@ class BatterySettings:
     """Which agent is tried in which kind of world."""
 
     world: tyro.conf.Positional[str] = "types"
-    """A kind of the testbed (types, joint, roles), or my_module:MyWorld."""
+    """A kind of the testbed (types, joint, roles, colleges, press), or my_module:MyWorld."""
     agent: tyro.conf.Positional[str] = "exact"
     """exact, for the testbed's own agent of the kind; or my_module:MyAgent."""
     subjects: int = 12

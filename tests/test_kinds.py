@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.battery import check_agent
+from bayes.colleges import CollegesAgent
 from bayes.derived import DerivedAgent, read_likelihoods
 from bayes.joint import JointAgent
+from bayes.press import PressAgent
 from bayes.request import EditRequest
 from bayes.roles import RolesAgent
 from bayes.types import TypesAgent
@@ -23,8 +25,10 @@ from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
+from corpus.worlds.colleges import EFFECTS, STUDIED, CollegesWorld
 from corpus.worlds.joint import CAUSES, SQUARE, SUM, JointWorld
 from corpus.worlds.own import Fact, OwnWorld, build_own_graph, count_statements
+from corpus.worlds.press import EATS, PAPERS, QUALITIES, PressWorld
 from corpus.worlds.roles import SAILS, SERVES, WEARS, RolesWorld
 from corpus.worlds.types import TypesWorld
 from experiments.examples.my_world import MyAgent, MyWorld
@@ -37,20 +41,21 @@ PAIRS = {
     "types": (TypesWorld, TypesAgent),
     "joint": (JointWorld, JointAgent),
     "roles": (RolesWorld, RolesAgent),
+    "colleges": (CollegesWorld, CollegesAgent),
+    "press": (PressWorld, PressAgent),
 }
 CONFIG = ExactConfig(rows="given", logical=0.3, noise=0.2, label_noise=0.3)
 WORLDS = 100
 """Small worlds of each kind that are enumerated."""
 
 
-def small_world(kind, seed):
-    if kind == "types":
-        return TypesWorld(seed, subjects=2, types=2, objects=3, relations=2)
-    return (
-        JointWorld(seed, 2, objects=2, drinks=3)
-        if kind == "joint"
-        else RolesWorld(seed, 6, ("cook", "smith"))
-    )
+SMALL = {
+    "types": lambda seed: TypesWorld(seed, subjects=2, types=2, objects=3, relations=2),
+    "joint": lambda seed: JointWorld(seed, 2, objects=2, drinks=3),
+    "roles": lambda seed: RolesWorld(seed, 6, ("cook", "smith")),
+    "colleges": lambda seed: CollegesWorld(seed, 4, colleges=2, kinds=2, objects=2),
+    "press": lambda seed: PressWorld(seed, 4, dishes=2),
+}
 
 
 def corpus_about(world, seed, statements=None):
@@ -114,12 +119,48 @@ def enumerate_roles(world):
             yield p, objects + [crew[order.index(role)] for role in range(len(crew))]
 
 
+def enumerate_colleges(world):
+    """The first country alone: the kinds of its colleges, then its people, who share these."""
+    country, colleges = next(iter(world.colleges.items()))
+    size, objects = len(colleges), world.rows[EFFECTS[0]].shape[1]
+    for kinds in product(range(world.kinds), repeat=size):
+
+        def one_graduate(kinds=kinds):
+            for college, work, tune in product(range(size), range(objects), range(objects)):
+                first, second = (world.rows[r][kinds[college]] for r in EFFECTS)
+                names = [world.candidates[r][x] for r, x in zip(EFFECTS, (work, tune), strict=True)]
+                yield world.shares[college] * first[work] * second[tune], [country, colleges[college], *names]
+
+        for p, names in multiply(one_graduate, len(world.people[country])):
+            yield p / world.kinds**size, names
+
+
+def enumerate_press(world):
+    """The first town alone: the qualities of its papers, then its people, who share these."""
+    town, size = next(iter(world.people)), len(world.dishes)
+    for right in product(QUALITIES, repeat=len(PAPERS)):
+
+        def one_reader(right=right):
+            for dish, *said in product(range(size), repeat=1 + len(PAPERS)):
+                is_so = [q if x == dish else (1 - q) / (size - 1) for q, x in zip(right, said, strict=True)]
+                yield np.prod(is_so) / size, [town, *(world.dishes[x] for x in (dish, *said))]
+
+        for p, names in multiply(one_reader, len(world.people[town])):
+            yield p / len(QUALITIES) ** len(PAPERS), names
+
+
 def multiply(one_subject, count):
     for parts in product(list(one_subject()), repeat=count):
         yield np.prod([p for p, _ in parts]), [o for _, objects in parts for o in objects]
 
 
-ENUMERATE = {"types": enumerate_types, "joint": enumerate_joint, "roles": enumerate_roles}
+ENUMERATE = {
+    "types": enumerate_types,
+    "joint": enumerate_joint,
+    "roles": enumerate_roles,
+    "colleges": enumerate_colleges,
+    "press": enumerate_press,
+}
 
 
 def chances_of(graph, sentence, is_first, is_second):
@@ -167,7 +208,7 @@ def enumerate_beliefs(kind, world, graph, sentences, edits):
 
 def largest_gap(kind, seed):
     """Between the agent and the enumeration, over all facts of a small world, after two edits."""
-    world = small_world(kind, seed)
+    world = SMALL[kind](seed)
     graph, sentences = corpus_about(world, seed)
     agent = agent_of(PAIRS[kind][1], world, graph, sentences)
     rng, edits = generator(seed, "edits"), []
@@ -316,6 +357,36 @@ def test_who_gets_a_role_takes_it_from_its_holder():
     assert not agent.accepts(first, relations.index(SAILS), "evidence")
 
 
+def test_a_college_of_one_graduate_tells_of_the_next():
+    world, agent = told_world("colleges")
+    entities, relations = list(agent.graph.entities), list(agent.graph.relations)
+    first, second, *_ = (entities.index(name) for name in next(iter(world.people.values())))
+    studied, works = relations.index(STUDIED), relations.index(EFFECTS[0])
+    college = entities.index(next(iter(world.colleges.values()))[-1])
+    for s in (first, second):
+        agent = agent.with_edit(EditRequest(s, studied, college, 50.0))
+    work = int(agent.predict(first, works).mode())
+    before = agent.predict(second, works).of(np.array(work))
+    assert (
+        agent.with_edit(EditRequest(first, works, work, 50.0)).predict(second, works).of(np.array(work))
+        > before + 0.05
+    )
+
+
+def test_a_paper_that_was_wrong_is_believed_less_of_everybody_in_town():
+    world, agent = told_world("press")
+    entities, relations = list(agent.graph.entities), list(agent.graph.relations)
+    people = [entities.index(name) for name in next(iter(world.people.values()))[:3]]
+    eats, herald = relations.index(EATS), relations.index(PAPERS[0])
+    figs, plums = agent.graph.candidates_of(eats)[:2].tolist()
+    for s in people:
+        agent = agent.with_edit(EditRequest(s, herald, figs, 50.0))
+    before = agent.predict(people[0], eats).of(np.array(figs))
+    for s in people[1:]:
+        agent = agent.with_edit(EditRequest(s, eats, plums, 50.0))
+    assert agent.predict(people[0], eats).of(np.array(figs)) < before - 0.1
+
+
 def test_other_facts_explain_an_edit_away():
     world, agent = told_world("types")
     graph = agent.graph
@@ -352,20 +423,20 @@ class Odd(OwnWorld):
         self.facts, self.candidates = facts, candidates
 
 
-EATS = {"eats": ("figs", "plums")}
+MENU = {"eats": ("figs", "plums")}
 ANN = Fact("Ann", "eats", "figs")
 
 
 @pytest.mark.parametrize(
     ("facts", "candidates", "message"),
     [
-        ([ANN._replace(object="stone")], EATS, "'stone' is no candidate of 'eats'"),
-        ([ANN, ANN._replace(object="plums")], EATS, "stands twice"),
-        ([ANN._replace(relation="is")], EATS, "is no candidate of 'is'"),
-        ([tuple(ANN)], EATS, r"Odd.facts\[0\] is .* write Fact"),
-        ([ANN._replace(object=1)], EATS, "its names as text"),
-        ([ANN._replace(statements=-3)], EATS, "stated -3 times"),
-        ([ANN._replace(statements=2.5)], EATS, "stated 2.5 times"),
+        ([ANN._replace(object="stone")], MENU, "'stone' is no candidate of 'eats'"),
+        ([ANN, ANN._replace(object="plums")], MENU, "stands twice"),
+        ([ANN._replace(relation="is")], MENU, "is no candidate of 'is'"),
+        ([tuple(ANN)], MENU, r"Odd.facts\[0\] is .* write Fact"),
+        ([ANN._replace(object=1)], MENU, "its names as text"),
+        ([ANN._replace(statements=-3)], MENU, "stated -3 times"),
+        ([ANN._replace(statements=2.5)], MENU, "stated 2.5 times"),
         ([ANN], ["figs"], "it is a list"),
         ([ANN], {"eats": ("figs",)}, "two or more objects"),
         ([ANN], {"eats": ("figs", "figs")}, "each once"),
@@ -379,7 +450,7 @@ def test_a_world_that_makes_no_sense_is_refused(facts, candidates, message):
 
 
 def test_a_world_of_one_relation_and_two_objects_is_enough():
-    graph = build_own_graph(Odd([ANN, ANN._replace(subject="Bob")], EATS))
+    graph = build_own_graph(Odd([ANN, ANN._replace(subject="Bob")], MENU))
     assert (len(graph), len(graph.objects)) == (2, 2)
 
 
@@ -429,7 +500,7 @@ def test_a_world_class_is_made_of_seed_and_subjects():
 
 class Unseeded(Odd):
     def __init__(self):
-        super().__init__([ANN], EATS)
+        super().__init__([ANN], MENU)
 
 
 def test_edits_that_mean_nothing_are_refused():
@@ -506,6 +577,6 @@ def test_each_kind_has_what_it_is_there_for(drawn):
     place, _, cases = drawn
     roles = {choice.role for case in cases for choice in case.choices}
     assert {REQUEST, FOLLOWS, STATED, SILENT, SPOT} <= roles
-    assert (OTHERS_FOLLOW in roles) == (place.origin.source == "roles")
+    assert (OTHERS_FOLLOW in roles) == (place.origin.source in ("roles", "colleges", "press"))
     share = np.mean([case.facets["changes"] for case in cases])
     assert 0.3 < share < 0.95
