@@ -235,7 +235,8 @@ class WorldConfig:
     their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
     which one has what the other has; people: people in groups; both generated, or with a path from a folder
     in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated.
-    types, joint, roles, colleges, press: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld."""
+    types, joint, roles, colleges, press: other kinds of dependence (docs/kinds.md), generated. Or
+    my_module:MyWorld."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv, which need not be named)."""
     columns: tuple[str, ...] = ()
