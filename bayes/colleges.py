@@ -5,27 +5,25 @@ from itertools import product
 
 import numpy as np
 
-from bayes.community import Community, CommunityAgent
-from bayes.mixture import Block
+from bayes.mixture import Block, Community, MixtureAgent
 from corpus.worlds.colleges import COMES, STUDIED, CollegesWorld
 
 
 @dataclass(frozen=True, eq=False)
-class CollegesAgent(CommunityAgent):
-    """Beliefs in a world of kinds of objects; see `bayes.community`."""
+class CollegesAgent(MixtureAgent):
+    """Beliefs in a world of kinds of objects; see `bayes.mixture`."""
 
     world: CollegesWorld
 
-    def make_communities(self) -> list[Community]:
-        """A country's kinds are one of all ways to give each college a kind."""
+    def community_of(self, fact: int) -> Community:
+        """A country; its kinds are one of all ways to give each college a kind."""
         size = len(self.world.shares)
         kinds = np.array([*product(range(self.world.kinds), repeat=size)])
         prior = np.full(len(kinds), -np.log(len(kinds)))
         entities = {name: i for i, name in enumerate(self.graph.entities)}
-        return [
-            Community(prior, [self._member_of(entities[name], country, kinds) for name in people])
-            for country, people in self.world.people.items()
-        ]
+        name = self.graph.entities[self.graph.subject[fact]]
+        country, people = next((c, of) for c, of in self.world.people.items() if name in of)
+        return Community(prior, [self._member_of(entities[one], country, kinds) for one in people])
 
     def _member_of(self, subject: int, country: str, kinds: np.ndarray) -> Block:
         world, size = self.world, kinds.shape[1]

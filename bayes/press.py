@@ -5,26 +5,24 @@ from itertools import product
 
 import numpy as np
 
-from bayes.community import Community, CommunityAgent
-from bayes.mixture import Block
+from bayes.mixture import Block, Community, MixtureAgent
 from corpus.worlds.press import EATS, LIVES, PAPERS, QUALITIES, PressWorld
 
 
 @dataclass(frozen=True, eq=False)
-class PressAgent(CommunityAgent):
-    """Beliefs in a world of open noise; see `bayes.community`."""
+class PressAgent(MixtureAgent):
+    """Beliefs in a world of open noise; see `bayes.mixture`."""
 
     world: PressWorld
 
-    def make_communities(self) -> list[Community]:
-        """A town's qualities are one of all ways to give each paper a quality."""
+    def community_of(self, fact: int) -> Community:
+        """A town; its qualities are one of all ways to give each paper a quality."""
         right = np.array([*product(QUALITIES, repeat=len(PAPERS))])
         prior = np.full(len(right), -np.log(len(right)))
         entities = {name: i for i, name in enumerate(self.graph.entities)}
-        return [
-            Community(prior, [self._member_of(entities[name], town, right) for name in people])
-            for town, people in self.world.people.items()
-        ]
+        name = self.graph.entities[self.graph.subject[fact]]
+        town, people = next((t, of) for t, of in self.world.people.items() if name in of)
+        return Community(prior, [self._member_of(entities[one], town, right) for one in people])
 
     def _member_of(self, subject: int, town: str, right: np.ndarray) -> Block:
         size = len(self.world.dishes)
