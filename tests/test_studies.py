@@ -16,6 +16,7 @@ from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
 from experiments.measures.dependence_search import Search
 from experiments.measures.request_aims import SETTINGS
+from experiments.measures.revision_worlds import REPORT
 from experiments.studies import reach, requests
 from experiments.study import Findings, change_settings, command_of_options
 from testbed.engine.catalogue import whose_options
@@ -68,6 +69,7 @@ SMALLER = {
     },
     # A model of eight steps states nothing in which a dependence could be found.
     "revision": {
+        "LISTS": {"report": REPORT[:1]},
         "read_run_beliefs": lambda *_: None,
         "search_dependence": lambda *_: Search((0, 0), None, 0, 0, 0, None, 0.0),
     },
