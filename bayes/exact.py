@@ -30,6 +30,9 @@ from corpus.text.sentences import Sentences
 # Beyond this many statements, differences of what they say drown in rounding.
 MOST_WEIGHT = 1e9
 LEAST_WEIGHT = 1e-12
+LEAST_DOUBT = 1e-12
+"""What is left of it on the other side of a statement that evidence made as good as certain."""
+Triple = tuple[int, int, int]
 UNBOUNDED = Exactness("approximation", None, "nobody has bounded the doubt that the evidence leaves")
 
 
@@ -42,12 +45,14 @@ class ExactAgent:
         exactness: how far the facts of everybody but who is asked about are resolved.
         focus: facts not to be taken as resolved.
         done: {fact: (place it was set to, probability of drawing again what depends on it)}.
+        reverse: the inverse of each relation that has one; a symmetric relation is its own.
     """
 
     known: KnownEvidence
     exactness: Exactness = UNBOUNDED
     focus: frozenset[int] = frozenset()
     done: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    reverse: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def graph(self) -> KnowledgeGraph:
@@ -125,11 +130,53 @@ class ExactAgent:
     def with_edit(self, request: EditRequest) -> "ExactAgent":
         """The agent after one further observation: a view that shares everything unchanged.
 
+        "Ann married to Bob" and "Bob married to Ann" are one event. So of a relation with an inverse the
+        other side is believed as much as this one by Jeffrey's rule (`bayes.statements`), and so is that
+        Ann's former spouse is married to her, and Bob's to him. A change (`do`) is made on both sides.
+
         Raises:
             InputError: no such fact, an object that the relation cannot have, a weight that is not
                 positive or beyond MOST_WEIGHT, a request that the evidence rules out, or anything after
                 a `do` about the same tree of facts.
         """
+        agent = self._hear(request)
+        s, r, target = request[:3]
+        back = self.reverse.get(r)
+        if back is None or s == target:
+            return agent
+        if request.kind == "do":
+            is_open = agent._can_hear((target, back, s), "do")
+            return (
+                agent._hear(request._replace(subject=target, relation=back, object=s)) if is_open else agent
+            )
+        for obj in dict.fromkeys((target, *request.others, self.predict(s, r).mode())):
+            agent = agent._believe_alike((s, r, obj), (obj, back, s), request.kind == "correction")
+        if self.graph.find(target, back) >= 0:
+            rival = self.predict(target, back).mode()
+            agent = agent._believe_alike(
+                (target, back, rival), (rival, r, target), request.kind == "correction"
+            )
+        return agent
+
+    def _believe_alike(self, one: Triple, other: Triple, for_certain: bool) -> "ExactAgent":
+        """The agent when it believes the second statement as much as the first, if anything can move that."""
+        if not self._can_hear(other, "evidence"):
+            return self
+        p = float(self.probability(*one))
+        least = 0.0 if for_certain else LEAST_DOUBT
+        p = min(max(p, least), 1 - least)
+        return self._hear(EditRequest(*other, form="probability", probability=p))
+
+    def _can_hear(self, statement: Triple, kind: RequestKind) -> bool:
+        """Whether this world has such a fact, of which evidence or a change would mean something."""
+        s, r, o = statement
+        fact = int(self.graph.find(s, r))
+        if fact < 0 or o not in self.graph.candidates_of(r) or not self.has_truth(fact):
+            return False
+        return self.accepts(s, r, kind) and not self.rules_out(s, r, np.array(o))
+
+    def _hear(self, request: EditRequest) -> "ExactAgent":
+        """The agent after a request about the one fact that it names; see `with_edit`."""
         s, r, target, weight, kind, redraw, form, *_ = request
         fact, place = self._find_fact(s, r), self._find_place(r, target)
         if kind not in get_args(RequestKind):

@@ -85,6 +85,7 @@ class PaperAgent:
         changed_observed: rows of `observed` that edits replaced, by their number.
         extra_mentions: mentions that edits added, {row of (s, r): {place: mentions}}.
         edit_weight: what `weight_for` gives of every edit, such as the paper's n = 1000; None for n'.
+        reverse: the inverse of each relation that has one; a symmetric relation is its own.
     """
 
     objects: np.ndarray
@@ -97,6 +98,7 @@ class PaperAgent:
     changed_observed: Mapping[int, Row] = field(default_factory=dict)
     extra_mentions: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
     edit_weight: float | None = None
+    reverse: Mapping[int, int] = field(default_factory=dict)
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:  # noqa: ARG002
         """Counts are never certain and never change with the world: evidence it is, about anything."""
@@ -206,6 +208,9 @@ class PaperAgent:
         weight of `evidence_from`. "With probability p" is an item of weight p. How certain a denial is, or a
         disjunction, is to this agent how often it is said.
 
+        Of a relation with an inverse an assertion is one of the other side, too, of which anything was seen:
+        of the weight that brings it to the same direct belief. Counts have no rule for what is no longer so.
+
         Raises:
             InputError: a weight that is not positive and finite, an object that is not one of the world's, or
                 a request that is not evidence, or of a form that this agent has no rule for.
@@ -217,7 +222,17 @@ class PaperAgent:
             raise InputError(f"an edit's weight should be positive and finite, not {weight}")
         self._check_ids(s, r)
         if request.form == "assertion":
-            return self._with_item(s, r, target, float(weight), 0.0, float(weight))
+            agent = self._with_item(s, r, target, float(weight), 0.0, float(weight))
+            back = self.reverse.get(r)
+            if back is None or s not in self.objects or not self.has_seen(target, back):
+                return agent
+            here, there = (
+                float(agent.probability(*one, "direct")) for one in ((s, r, target), (target, back, s))
+            )
+            if here <= there:
+                return agent
+            more = float(agent.weight_for(target, back, s, here))
+            return agent._with_item(target, back, s, more, 0.0, more)
         agent = self
         for o, item_weight in _items_of(request):
             counts = observation_counts(np.array([item_weight]), len(self.objects))

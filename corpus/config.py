@@ -19,6 +19,7 @@ USED_BY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("max_lines", "names"), ("wikidata", "coupled", "people")),
     **dict.fromkeys(("columns", "labels"), ("tsv",)),
     "min_relations": ("builtin", "wikidata", "tsv"),
+    "reversals": ("wikidata", "tsv"),
     "several": ("wikidata", "tsv", "coupled", "people"),
     "path": ("wikidata", "tsv", "taxonomy", "coupled", "people"),
 }
@@ -252,6 +253,9 @@ class WorldConfig:
     dependences: Literal["pairs", "forest", "none", "published"] = "pairs"
     """How they are found. pairs: each relation is in one at most; forest: chains and forks, too; published:
     as Hase et al. (A.1), by how often relations occur together, whatever their objects tell."""
+    reversals: Literal["found", "none"] = "found"
+    """Relations that are symmetric, or each other's inverse. found: where nearly all facts are stated from
+    both sides; agents then take one side for the other. none: both sides are taken for independent."""
     relations: tuple[str, ...] = ()
     """Further relations to keep, which are in no pair."""
     max_lines: int = 2_000_000

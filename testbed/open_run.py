@@ -54,7 +54,7 @@ from testbed.presets import EDIT
 from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
-from testbed.scores.comparison import compare_editors, reference_named
+from testbed.scores.comparison import compare_editors, describe_incomparable, reference_named
 from testbed.scores.frame import spread_estimates
 from testbed.scores.gather import flatten_settings, gather_results, name_editors
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows, headline_subset
@@ -317,7 +317,10 @@ class OpenRun(RunParts):
         if subset not in subsets:
             raise InputError(f"there is no subset {subset!r}; subsets are {', '.join(subsets)}")
         pair = [mine, *(e for e in editors if second in (e.name, e.edits.editor) and e is not mine)]
-        differences = compare_editors(pair, reference_named(pair, second), subset)
+        reference = reference_named(pair, second)
+        for why in describe_incomparable(pair[:1] + [e for e in pair if e.name == reference], reference):
+            raise InputError(why)
+        differences = compare_editors(pair, reference, subset)
         return mine, subset, differences.reference, differences.comparisons.get(mine.name, {})
 
     def plan(

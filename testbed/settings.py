@@ -282,8 +282,14 @@ class VerifySettings:
 class ExportSettings(CaseSettings):
     """Which model to write for Hugging Face's libraries, and where; or cases, or gold."""
 
+    editor: tyro.conf.Positional[str] = ""
+    """Who makes the edit of --edit: a built-in editor, or my_module:MyEditor."""
+    edit: str = ""
+    """An edit that is made first and merged into the weights, such as "Ada Marlow educated at = Quintal
+    College"."""
     folder: Path | None = None
-    """Folder to write. By default in the run's folder: huggingface; door for cases; gold for gold."""
+    """Folder to write. By default in the run's folder: huggingface; edited for an edit; door for cases; gold
+    for gold."""
     with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
     """Add cases, text and door.py, with which an editor elsewhere answers the questions (docs/pytorch.md)."""
     gold: bool = False
@@ -296,6 +302,10 @@ class ExportSettings(CaseSettings):
         super().__post_init__()
         if self.gold and self.with_cases:
             raise ValueError("cases are for editors, which never see gold: give cases or gold, not both")
+        if bool(self.edit) != bool(self.editor):
+            raise ValueError('an edit needs an editor, and an editor an edit: --edit "S R = O" rome')
+        if self.edit and (self.gold or self.with_cases):
+            raise ValueError("an edited model is written alone: leave out cases and gold")
         if self.and_runs and not self.gold:
             raise ValueError("and_runs adds worlds to the dataset of --gold; add --gold, or leave it out")
 

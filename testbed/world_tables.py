@@ -12,6 +12,7 @@ from corpus.text.documents import DocumentKind, load_documents
 from corpus.text.language import Kind
 from corpus.worlds import taxonomy
 from corpus.worlds.evidence import SURE, Evidence, weigh_evidence
+from corpus.worlds.reversals import find_reversals
 from corpus.worlds.people import GROUPINGS, RELATIONS
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
@@ -200,7 +201,6 @@ def show_groups(graph: KnowledgeGraph) -> None:
 
 NAMED = 10
 """So many relations are named."""
-REVERSED = 0.9
 LONGEST = 30
 """Characters of a name in the table, which is 80 wide."""
 
@@ -233,36 +233,16 @@ def show_dependences(graph: KnowledgeGraph) -> None:
         say(f"relations that determine no other: {', '.join(silent[:NAMED])}{more}")
 
 
-def find_reversals(graph: KnowledgeGraph) -> list[tuple[int, int]]:
-    """Pairs of a relation and its inverse, ascending; a symmetric relation is its own.
-
-    At least `REVERSED` of the facts of each, and ten, are stated by the other from their object's side.
-    """
-    width, relations = len(graph.entities), len(graph.relations)
-    forth = graph.subject.astype(np.int64) * width + graph.object
-    back = graph.object.astype(np.int64) * width + graph.subject
-    order = np.argsort(forth)
-    low, high = (np.searchsorted(forth, back, side, order) for side in ("left", "right"))
-    fact = np.repeat(np.arange(len(graph)), high - low)
-    other = order[np.arange(len(fact)) - np.repeat(np.cumsum(high - low) - high, high - low)]
-    pairs, times = np.unique(
-        graph.relation[fact].astype(np.int64) * relations + graph.relation[other], return_counts=True
-    )
-    total = np.bincount(graph.relation, minlength=relations)
-    first, second = np.divmod(pairs, relations)
-    is_so = (first <= second) & (times >= np.maximum(10, REVERSED * np.maximum(total[first], total[second])))
-    return list(zip(first[is_so].tolist(), second[is_so].tolist(), strict=True))
-
-
-def show_reversals(graph: KnowledgeGraph) -> None:
-    """Say which relations agents and metrics take for independent though one implies the other."""
-    for one, other in find_reversals(graph):
-        first, second = graph.relations[one], graph.relations[other]
-        what = f"{first!r} is symmetric" if one == other else f"{second!r} is the inverse of {first!r}"
-        say(
-            f"{what}, which agents do not know: after an edit of one side they still expect the other side "
-            "as it was, and count a change of it as harm"
-        )
+def show_reversals(graph: KnowledgeGraph, are_known: bool) -> None:
+    """Say which relations say the same from the other side, and what agents make of that."""
+    for one in find_reversals(graph):
+        first, second = graph.relations[one.one], graph.relations[one.other]
+        what = f"{first!r} is symmetric" if one.one == one.other else f"{second!r} is the inverse of {first!r}"
+        how = f"{what}: of {one.facts:,} facts whose object has one, too, {one.share:.0%} are stated both ways"
+        if are_known:
+            say(f"{how}; an edit of one side is one of the other (--world.reversals none takes them apart)")
+        else:
+            say(f"{how}; by --world.reversals none an edit of one side is to leave the other as it was")
 
 
 def _judge_evidence(evidence: Evidence) -> str:

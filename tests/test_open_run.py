@@ -16,7 +16,7 @@ from corpus.errors import InputError
 from lm.attention import left_padded_layout
 from lm.editors.none.method import NoEdit
 from lm.huggingface import import_model
-from testbed import ask
+from testbed import ask, export
 from testbed.cells import as_json
 from testbed.engine.results import read_results
 from testbed.examination import put_in_words
@@ -209,15 +209,26 @@ def test_differences_and_how_many_edits_show_one(open_run):
             wrong()
 
 
-def test_an_edited_model_is_written_with_its_edit(open_run, tmp_path):
-    edited = open_run.edit("lora-down", FACT)
-    written = import_model(edited.export(tmp_path / "edited"))
+def test_an_edited_model_is_written_with_its_edit(open_run, finished, tmp_path):
+    edited = testbed.open(finished / "x").edit("lora-down", FACT)
+    words = [
+        "lora-down",
+        "--edit",
+        FACT,
+        *at(finished),
+        "--folder",
+        str(tmp_path / "by command"),
+    ]
+    assert export.main(words) == 0
     s, r, _ = edited.fact
     prompt = open_run.world.tokenizer.prompt(s, r)[None]
-    here, there = (m.logits(prompt, left_padded_layout(prompt)) for m in (edited.model, written))
-    np.testing.assert_allclose(here, there, atol=1e-4)
+    here = edited.model.logits(prompt, left_padded_layout(prompt))
+    for written in (edited.export(tmp_path / "edited"), tmp_path / "by command"):
+        there = import_model(written).logits(prompt, left_padded_layout(prompt))
+        np.testing.assert_allclose(here, there, atol=1e-4)
     with pytest.raises(InputError, match="is there already"):
         edited.export(tmp_path / "edited")
+    assert export.main(words) == export.main([*words[:1], *words[3:]]) == 2
 
 
 def test_examining_is_editing_without_a_folder(open_run, folder):

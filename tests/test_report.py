@@ -26,7 +26,7 @@ from testbed.evaluations.hase.support import control_table
 from testbed.pages.edit_pictures import choose_cases
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.scores.comparison import compare_editors, reference_named
+from testbed.scores.comparison import compare_editors, describe_incomparable, reference_named
 from testbed.scores.gather import FITTED_HALF, case_keys, gather_results, match_cases, pool_results
 from testbed.scores.headlines import headline_labels, headline_subset
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
@@ -977,3 +977,20 @@ def test_clicks_sort_one_way_and_then_the_other(page, tmp_path):
         values = [row[column][1] for row in table["rows"]]
         assert values == sorted(values, reverse=name == "descending")
         assert f'data-hash="#sort=hase-comparison:propagation%20ratio:{name.removesuffix("ending")}"' in made
+
+
+def test_edits_one_by_one_and_in_batches_are_named_apart_and_not_compared(runs, tmp_path):
+    run = Run(copied(runs, tmp_path), "x")
+    rows = rows_of(run, cases_of(run, CASES), 0.2)
+    write_edits(run, "memit", rows, batch=3)
+    write_edits(run, "rome", rows, sequential=3)
+    editors = score_editors(gather_results([run], EDITS))
+    assert {"memit, batch 3", "rome, sequential 3", "lora-down"} <= {e.name for e in editors}
+    compared = compare_editors(editors, "lora-down").comparisons
+    assert "careful" in compared
+    assert not {"memit, batch 3", "rome, sequential 3"} & compared.keys()
+    said = " ".join(describe_incomparable(editors, "lora-down"))
+    assert (
+        "memit, batch 3 is not compared with lora-down: its edits were made 3 facts at once, those of "
+        "lora-down one by one" in said
+    )

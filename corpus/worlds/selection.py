@@ -23,6 +23,12 @@ UNPAIRED = ("dependences", "min_pair_subjects", "relation_count")
 """Options that say how pairs are found."""
 NAMED = 10
 """So many relations are named in a message."""
+SEVERAL = 0.05
+"""Relations of which so many of the subjects have several objects are named."""
+SECONDS = (
+    "relations with several objects of a subject (share of subjects); the first in the file is taken for the "
+    "truth, so that an edit to another one counts as false (--world.several drop leaves these facts out)"
+)
 
 
 class Labels(Protocol):
@@ -100,7 +106,7 @@ def select_facts(
     chosen, pairs = _choose_relations(triples, relation_ids, config, pairs, facts, note)
     chosen = np.union1d(chosen, extra).astype(np.int64)
     selection = _keep_relations(triples, chosen, len(relation_ids), account)
-    selection = _keep_one_object(selection, config, facts, account)
+    selection = _keep_one_object(selection, relation_ids, config, facts, account)
     selection = _keep_subjects(selection, config.min_relations, facts, account)
     selection = _sample_subjects(selection, config.subjects, rng, account)
     if two_objects:
@@ -183,7 +189,9 @@ def _keep_relations(triples: np.ndarray, chosen: np.ndarray, relations: int, acc
     return triples if inside.all() else _take_rows(triples, inside)
 
 
-def _keep_one_object(triples: np.ndarray, config: WorldConfig, facts: Facts, account: Account) -> np.ndarray:
+def _keep_one_object(
+    triples: np.ndarray, relation_ids: np.ndarray, config: WorldConfig, facts: Facts, account: Account
+) -> np.ndarray:
     """The first object of each subject and relation; triples sorted by them."""
     new = _find_starts(triples)
     cell = np.cumsum(new, dtype=np.int32) - 1
@@ -196,6 +204,13 @@ def _keep_one_object(triples: np.ndarray, config: WorldConfig, facts: Facts, acc
         account.leave_out("facts of subjects with several objects", several[cell].sum())
         return _take_rows(first, ~several)
     seconds = np.flatnonzero(other)
+    subjects = np.bincount(first[:, 1], minlength=len(relation_ids))
+    with_several = np.bincount(first[np.unique(cell[other]), 1], minlength=len(relation_ids))
+    share = with_several / np.maximum(subjects, 1)
+    most = [r for r in np.argsort(-share, kind="stable").tolist() if share[r] >= SEVERAL]
+    labels = facts.relations.of(relation_ids[most])
+    if most:
+        account.named[SECONDS] = [f"{name} ({share[r]:.0%})" for name, r in zip(labels, most, strict=True)]
     examples = (_describe_second(facts, triples[i], first[cell[i]]) for i in seconds)
     account.leave_out("second objects", len(seconds), examples)
     return first

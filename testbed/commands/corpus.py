@@ -192,4 +192,4 @@ def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> No
             f"{examples}"
         )
     show_dependences(graph)
-    show_reversals(graph)
+    show_reversals(graph, options.world.reversals == "found")

@@ -14,6 +14,7 @@ from testbed.engine.file_exchange.cases import CASES, DOOR, write_cases
 from testbed.engine.questions import Questions
 from testbed.engine.trace import inputs_of
 from testbed.gold_dataset import make_split, write_dataset
+from testbed.open_run import OpenRun
 from testbed.run.lock import only_one, only_one_at
 from testbed.run.model import load_trained
 from testbed.run.pretrained import export_to_readers
@@ -29,6 +30,8 @@ STOPS_SHOWN = 5
 def export(options: ExportSettings) -> None:
     """Write a run's checkpoint, configuration and tokenizer as one folder, and print how to open it.
 
+    With an edit, the edited model is written in place of the run's.
+
     With cases, all that `testbed.engine.file_exchange.door` needs to edit and ask it stands beside. Does
     nothing where the folder holds the same already. With gold, a dataset of the agent's beliefs is written
     instead.
@@ -39,6 +42,9 @@ def export(options: ExportSettings) -> None:
     """
     if options.gold:
         export_gold(options)
+        return
+    if options.edit:
+        export_edited(options)
         return
     doing("loading world and model")
     run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
@@ -68,10 +74,28 @@ def export(options: ExportSettings) -> None:
     if unsure:
         names = ", ".join(map(repr, unsure[:STOPS_SHOWN])) + (", ..." if len(unsure) > STOPS_SHOWN else "")
         say(f"{len(unsure)} names may hide the end of a sentence when documents are encoded: {names}")
-    say("from transformers import AutoModelForCausalLM as M, AutoTokenizer as T")
-    say(f"model, tokenizer = M.from_pretrained({str(folder)!r}), T.from_pretrained({str(folder)!r})")
+    _say_how_to_open(folder)
     if options.with_cases:
         export_cases(options, run, world, model, checkpoint, folder)
+
+
+def export_edited(options: ExportSettings) -> None:
+    """Make an edit, write the edited model, and print its answers and how to open it.
+
+    Raises:
+        InputError: an unknown name, an edit that is none of weights, or a folder that is there already.
+    """
+    doing(f"editing by {options.editor}")
+    run = OpenRun(Run(options.runs, options.run), options.agent, options.checkpoint)
+    edited = run.edit(options.editor, options.edit, options.cases.credence, seed=options.seed)
+    folder = edited.export(options.folder or run.run.folder / "edited")
+    edited.ask().print()
+    _say_how_to_open(folder)
+
+
+def _say_how_to_open(folder: Path) -> None:
+    say("from transformers import AutoModelForCausalLM as M, AutoTokenizer as T")
+    say(f"model, tokenizer = M.from_pretrained({str(folder)!r}), T.from_pretrained({str(folder)!r})")
 
 
 def export_cases(

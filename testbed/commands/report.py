@@ -30,7 +30,12 @@ from testbed.run.runs import (
     unlike_settings,
 )
 from testbed.run.world import World, load_world
-from testbed.scores.comparison import compare_editors, frame_of_differences, reference_named
+from testbed.scores.comparison import (
+    compare_editors,
+    describe_incomparable,
+    frame_of_differences,
+    reference_named,
+)
 from testbed.scores.frame import concat_frames
 from testbed.scores.gather import gather_results
 from testbed.scores.headlines import headline_subset
@@ -184,7 +189,10 @@ def draw_chapter(
         )
     editors = score_editors(wanted)
     subset = headline_subset(editors[0].evaluation, editors[0].frame)
-    compared = compare_editors(editors, reference_named(editors, options.against), subset)
+    reference = reference_named(editors, options.against)
+    for sentence in describe_incomparable(editors, reference):
+        say(sentence)
+    compared = compare_editors(editors, reference, subset)
     own = [part for editor in editors for part in (editor.frame, frame_of_sequences(editor))]
     frame = concat_frames([*own, frame_of_differences(editors, compared, subset)])
     folder = report / plain_name(name)

@@ -12,6 +12,7 @@ from bayes.interface import Exactness
 from bayes.paper import PaperAgent, evidence_from, fit_paper
 from corpus.errors import InputError
 from corpus.exact import ExactModel
+from corpus.worlds.reversals import reverse_of
 from testbed.run.gold_file import read_gold_file
 from testbed.run.own_world import fit_own_agent
 from testbed.run.settings import GOLD, AgentName, PaperAgentConfig
@@ -23,7 +24,7 @@ REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": 
 def agent_named(
     name: AgentName, world: World, paper: PaperAgentConfig | None = None
 ) -> PaperAgent | ExactAgent | DerivedAgent:
-    """The agent of that name after reading the world's sentences.
+    """The agent of that name after reading the world's sentences; it knows which relations have inverses.
 
     Args:
         name: paper; exact, which in a world of another kind is the agent of that kind; my_module:MyAgent; or
@@ -34,7 +35,7 @@ def agent_named(
         InputError: an agent of one's own for a world that no class makes.
     """
     if name == "paper":
-        return paper_agent(world, paper)
+        return replace(paper_agent(world, paper), reverse=reverse_of(world.reversals))
     if name.startswith(GOLD):
         return read_gold_file(Path(name.removeprefix(GOLD)), world.graph)
     if world.origin is not None and world.exact is not None:
@@ -43,7 +44,7 @@ def agent_named(
         raise InputError(
             f"agent {name!r} needs a world that a class makes (--world.source my_module:MyWorld)"
         )
-    return exact_agent(world)
+    return replace(exact_agent(world), reverse=reverse_of(world.reversals))
 
 
 def describe_standard(

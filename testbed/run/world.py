@@ -1,5 +1,6 @@
 """What a run knows about its world: graph, distributions, sentences, tokenizer."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from corpus.text.counterfactual import ChosenDocuments
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
 from corpus.text.tokenizer import Tokenizer, load_tokenizer
+from corpus.worlds.reversals import Reversal, find_reversals
 from testbed.run.fitting_parts import wrong_part
 from testbed.run.own_world import Origin
 from testbed.run.runs import ORIGIN, NotMadeError, Run, folder_digest, recorded_settings
@@ -42,6 +44,7 @@ class World(NamedTuple):
         path: the folder or file that its facts come from; None where they were generated.
         tags: the folder that real people's groups come from.
         origin: what makes a world of a kind of its own again; None for all others.
+        reversals: relations that are each other's inverse, or their own (`corpus.worlds.reversals`).
         reshuffles: how many documents each sentence stands in, copies of seldom or often told subjects apart.
     """
 
@@ -55,6 +58,7 @@ class World(NamedTuple):
     tags: Path | None = None
     reshuffles: int = DocumentConfig.reshuffles
     origin: Origin | None = None
+    reversals: Sequence[Reversal] = ()
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -95,6 +99,7 @@ def load_world(run: Run) -> World:
         Path(settings["world"]["people"]["tags"]) if settings["world"]["people"]["tags"] else None,
         settings["documents"]["reshuffles"],
         origin_of(settings),
+        find_reversals(graph) if settings["world"]["reversals"] == "found" else (),
     )
     settled = exact.resolution if exact else None
     wrong = wrong_part(graph, model, world.sentences, settled, world.chosen)

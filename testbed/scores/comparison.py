@@ -1,7 +1,7 @@
 """Editors beside each other: paired differences on the cases that both have, adjusted for their number."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,8 @@ class Differences(NamedTuple):
 
     Attributes:
         reference: an editor, or one of its floors.
-        comparisons: editor -> metric -> editor minus reference, for editors of the reference's standard.
+        comparisons: editor -> metric -> editor minus reference, for editors of the reference's standard and
+            protocol.
     """
 
     reference: str
@@ -52,6 +53,17 @@ def reference_named(editors: Sequence[ScoredEditor], against: str) -> str:
     raise InputError(
         f"there is nothing called {against!r} to compare with; there are {', '.join([*names, *floors])}"
     )
+
+
+def describe_incomparable(editors: Sequence[ScoredEditor], reference: str) -> Iterator[str]:
+    """Which editors are not compared with the reference since their edits follow each other otherwise."""
+    for theirs in [e.edits.protocol for e in editors if e.name == reference]:
+        for editor in editors:
+            if editor.edits.protocol != theirs:
+                yield (
+                    f"{editor.name} is not compared with {reference}: its edits were made "
+                    f"{editor.edits.protocol}, those of {reference} {theirs}"
+                )
 
 
 def compare_editors(editors: Sequence[ScoredEditor], reference: str, subset: str = ALL) -> Differences:
@@ -89,20 +101,18 @@ def _pair_with_reference(editor: ScoredEditor, floor: str) -> _Pair:
 
 
 def _pair_with_editor(editor: ScoredEditor, other: ScoredEditor) -> _Pair | None:
-    """None for an editor itself, and where two have other standards or no case in common."""
-    if other.name == editor.name or other.edits.standard != editor.edits.standard:
+    """None for an editor itself, and where two have other standards, other protocols or no case in common."""
+    judged, judged_other = ((one.edits.standard, one.edits.protocol) for one in (editor, other))
+    if other.name == editor.name or judged != judged_other:
         return None
-    mine, theirs = match_cases(editor.edits.results, other.edits.results)
-    if not len(mine):
+    cases, theirs = match_cases(editor.edits.results, other.edits.results)
+    if not len(cases):
         return None
-    # Subjects lie within sequences, so where one of them edited in sequence its clusters hold for both.
-    where = ((editor, mine), (other, theirs))
-    levels = [{k: x[cases] for k, x in cluster_levels(e.edits.results).items()} for e, cases in where]
-    coarser = min(levels, key=lambda level: len(np.unique(next(iter(level.values())))))
+    clusters = {name: of[cases] for name, of in cluster_levels(editor.edits.results).items()}
     own, reference = editor.values[editor.name], other.values[other.name]
     both = [name for name in editor.compared_metrics() if name in reference]
-    pairs = {name: (own[name].take(mine), reference[name].take(theirs)) for name in both}
-    return _Pair(mine, coarser, pairs)
+    pairs = {name: (own[name].take(cases), reference[name].take(theirs)) for name in both}
+    return _Pair(cases, clusters, pairs)
 
 
 def frame_of_differences(

@@ -82,6 +82,13 @@ class EditorResults(NamedTuple):
     notes: Sequence[str] = ()
 
     @property
+    def protocol(self) -> str:
+        """How edits follow each other, in words; of two ways nothing is compared case by case."""
+        at_once, in_turn = (self.settings.get(name, 1) for name in PROTOCOL)
+        words = [f"{at_once} facts at once"] * (at_once > 1) + [f"{in_turn} in sequence"] * (in_turn > 1)
+        return ", ".join(words) or "one by one"
+
+    @property
     def missing_numbers(self) -> str:
         """How many edits gave no numbers, in words; empty where all did."""
         return describe_missing_numbers(self.name, self.results)
@@ -350,6 +357,8 @@ def _mean_cost(costs: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: sum(cost[name] for cost in costs) / len(costs) for name in shared}
 
 
+PROTOCOL = ("batch", "sequential")
+"""Settings that say how edits follow each other. 1 is each edit on the unedited model."""
 SETTINGS_IN_A_NAME = 3
 """Settings that a name may have; with more, a hash tells it apart."""
 
@@ -360,8 +369,15 @@ def settings_but_seed(settings: dict) -> dict:
 
 
 def name_editors(configs: Sequence[dict], hashes: Sequence[str]) -> list[str]:
-    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash."""
+    """Names that tell editors apart: by a few settings in which those of one name differ, else by hash.
+
+    Where some edit one by one and others not, each of these others has that in its name.
+    """
     editors = [plain_name(c["editor"]) for c in configs]
+    protocols = [{key: c["settings"].get(key, 1) for key in PROTOCOL} for c in configs]
+    if any(one != protocols[0] for one in protocols):
+        made = [[f", {key} {n}" for key, n in one.items() if n > 1] for one in protocols]
+        editors = [name + "".join(how) for name, how in zip(editors, made, strict=True)]
     leaves = [
         flatten_settings(
             settings_but_seed(c["settings"])

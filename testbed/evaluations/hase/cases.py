@@ -10,6 +10,7 @@ from bayes.request import EditRequest
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Atom
+from corpus.worlds.reversals import reverse_of
 from testbed.engine.request_parser import parse_fact
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import GoldMaker, Question
@@ -19,6 +20,7 @@ from testbed.evaluations.hase import (
     GRANDCHILD,
     INDEPENDENT,
     OTHER_CHILD,
+    OTHER_SIDE,
     OTHERS,
     PARENT,
     REQUEST,
@@ -73,6 +75,7 @@ class Sampler:
             name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other", "control")
         }
         self._spot_checks = SpotCheckSampler(self.graph, config.spot_checks, seed)
+        self._reverse = reverse_of(world.reversals)
         self.gold = GoldMaker(world, agent, config.candidates, count)
         self.stated = self.gold.stated
         self._support = support_of(world)
@@ -224,6 +227,9 @@ class Sampler:
             generation = [d for r in generation for d in facts_below(r)]
             questions += [(GRANDCHILD, s, r) for r in generation]
         questions += [(SIBLING, s, r) for r in siblings if r != r2]
+        back = self._reverse.get(r1, ABSENT)
+        others = [o for o in dict.fromkeys(holders) if o not in (s, ABSENT) and back != ABSENT]
+        questions += [(OTHER_SIDE, o, back) for o in others if self.graph.find(o, back) >= 0]
         return [question for question in questions if ABSENT not in question]
 
     def _pick_fact(self, options: Sequence[int] | np.ndarray, question_kind: str = "") -> int:

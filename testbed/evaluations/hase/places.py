@@ -8,6 +8,7 @@ from testbed.evaluations.hase import (
     OF_OTHERS,
     OF_SUBJECT,
     OTHER_CHILD,
+    OTHER_SIDE,
     OTHERS,
     PARENT,
     REQUEST,
@@ -23,7 +24,9 @@ PLACES: dict[str, tuple[str, ...]] = {role: (role,) for role in ROLES} | {
 }
 """Where metrics look: the questions of each role; those about other subjects that an editor may expect, and
 those that it cannot."""
-DAMAGE_PLACES = {NEIGHBOURS: OTHERS, OWN: (*KIN, INDEPENDENT)} | {role: (role,) for role in SPOT_CHECKS}
+DAMAGE_PLACES = {NEIGHBOURS: OTHERS, OWN: (*(role for role in KIN if role != OTHER_SIDE), INDEPENDENT)} | {
+    role: (role,) for role in SPOT_CHECKS
+}
 """Where damage is told apart besides."""
 PLACE_NAMES = {
     REQUEST: "edited fact",
@@ -61,6 +64,7 @@ ABOUT = {
     OTHER_CHILD: "about further consequences of the edited fact",
     GRANDCHILD: "about consequences of the edited fact's consequences",
     SIBLING: "about other facts with the edited fact's cause",
+    OTHER_SIDE: "about the edited fact and the former one, asked from their objects' side,",
     "old.r1": "about the edited relation of a subject with the old object",
     "old.r2": "about the consequence of a subject with the old object",
     "new.r1": "about the edited relation of a subject with the new object",
