@@ -237,8 +237,12 @@ def show_reversals(graph: KnowledgeGraph, are_known: bool) -> None:
     """Say which relations say the same from the other side, and what agents make of that."""
     for one in find_reversals(graph):
         first, second = graph.relations[one.one], graph.relations[one.other]
-        what = f"{first!r} is symmetric" if one.one == one.other else f"{second!r} is the inverse of {first!r}"
-        how = f"{what}: of {one.facts:,} facts whose object has one, too, {one.share:.0%} are stated both ways"
+        what = (
+            f"{first!r} is symmetric" if one.one == one.other else f"{second!r} is the inverse of {first!r}"
+        )
+        how = (
+            f"{what}: of {one.facts:,} facts whose object has one, too, {one.share:.0%} are stated both ways"
+        )
         if are_known:
             say(f"{how}; an edit of one side is one of the other (--world.reversals none takes them apart)")
         else:
