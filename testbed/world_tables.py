@@ -12,8 +12,8 @@ from corpus.text.documents import DocumentKind, load_documents
 from corpus.text.language import Kind
 from corpus.worlds import taxonomy
 from corpus.worlds.evidence import SURE, Evidence, weigh_evidence
-from corpus.worlds.reversals import find_reversals
 from corpus.worlds.people import GROUPINGS, RELATIONS
+from corpus.worlds.reversals import find_reversals
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
 from testbed.run.runs import Run

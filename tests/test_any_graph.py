@@ -11,7 +11,7 @@ from corpus.worlds.pairing import find_dependences, weigh_dependences
 from testbed import ask, corpus, edit, report, train
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.world_tables import find_reversals, judged_share
+from testbed.world_tables import judged_share
 from tests.runs import RECIPE, at
 from tests.worlds import make_world
 
