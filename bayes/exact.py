@@ -294,7 +294,7 @@ class ExactAgent:
         can be corrected, or change, and nothing is modelled after a change.
         """
         fact = self._find_fact(subject, relation)
-        open_to_it = not self.graph.is_link[fact] and (kind == "do" or not self._is_settled(fact))
+        open_to_it = not self.graph.is_link[fact] and (kind == "do" or self._settled_object(fact) is None)
         has_meaning = kind == "evidence" or self.has_truth(fact)
         return open_to_it and has_meaning and not self._has_changed(fact)
 
@@ -305,29 +305,27 @@ class ExactAgent:
         sure = [candidates[k] for k, ratio in own.items() if ratio == math.inf]
         never = [candidates[k] for k, ratio in own.items() if ratio == -math.inf]
         possible = np.isin(objects, sure) if sure else np.isin(objects, candidates) & ~np.isin(objects, never)
-        back = self.reverse.get(relation)
-        if back is not None:
-            others = self.graph.find(objects, back)
-            possible &= ~np.isin(
-                others, [f for f in np.unique(others).tolist() if self._is_taken(f, subject)]
-            )
+        if relation in self.reverse:
+            others = self.graph.find(objects, self.reverse[relation])
+            settled = {f: self._settled_object(f) for f in np.unique(others[others >= 0]).tolist()}
+            possible &= ~np.isin(others, [f for f, o in settled.items() if o not in (None, subject)])
         return ~possible
 
-    def _is_settled(self, fact: int) -> bool:
-        """Whether what was said settles a fact, or the same from the other side."""
-        back, obj = self.reverse.get(int(self.graph.relation[fact])), self._resolved_object(fact)
-        other = -1 if back is None or obj is None else int(self.graph.find(obj, back))
-        return self.known.is_settled(fact) or (other >= 0 and self.known.is_settled(other))
+    def _settled_object(self, fact: int) -> int | None:
+        """What a fact is for certain by what was said of it, or of the same from the other side, if anything."""
+        own, subject, r = self._own_settled_object(fact), self.graph.subject[fact], self.graph.relation[fact]
+        back, place = self.reverse.get(int(r)), int(self.known.resolved[fact])
+        if own is not None or back is None or place == UNRESOLVED:
+            return own
+        likeliest = int(self.graph.candidates_of(r)[place])
+        other = int(self.graph.find(likeliest, back))
+        return likeliest if other >= 0 and self._own_settled_object(other) == subject else None
 
-    def _is_taken(self, fact: int, subject: int) -> bool:
-        """Whether a fact, if there is one, is settled and has another object than this."""
-        return fact >= 0 and self._is_settled(fact) and self._resolved_object(fact) != subject
-
-    def _resolved_object(self, fact: int) -> int | None:
-        """What a fact was before any edit; None where nothing was said of it."""
-        place = int(self.known.resolved[fact])
-        candidates = self.graph.candidates_of(int(self.graph.relation[fact]))
-        return None if place == UNRESOLVED else int(candidates[place])
+    def _own_settled_object(self, fact: int) -> int | None:
+        if not self.known.is_settled(fact):
+            return None
+        candidates, own = self.graph.candidates_of(self.graph.relation[fact]), self.known.evidence_about(fact)
+        return int(candidates[max(range(len(candidates)), key=lambda place: own.get(place, 0.0))])
 
     def has_truth(self, fact: int) -> bool:
         """Whether a fact is drawn once, not once per statement."""
