@@ -312,7 +312,7 @@ class ExactAgent:
         return ~possible
 
     def _settled_object(self, fact: int) -> int | None:
-        """What a fact is for certain by what was said of it, or of the same from the other side, if anything."""
+        """What a fact is for certain, by what was said of it or of the same from the other side."""
         own, subject, r = self._own_settled_object(fact), self.graph.subject[fact], self.graph.relation[fact]
         back, place = self.reverse.get(int(r)), int(self.known.resolved[fact])
         if own is not None or back is None or place == UNRESOLVED:
