@@ -171,9 +171,9 @@ class ExactAgent:
         """Whether this world has such a fact, of which evidence or a change would mean something."""
         s, r, o = statement
         fact = int(self.graph.find(s, r))
-        if fact < 0 or o not in self.graph.candidates_of(r) or not self.has_truth(fact):
+        if fact < 0 or not self.has_truth(fact) or not self._leaves_open(fact, np.array(o)):
             return False
-        return self.accepts(s, r, kind) and not self.rules_out(s, r, np.array(o))
+        return self.accepts(s, r, kind)
 
     def _hear(self, request: EditRequest) -> "ExactAgent":
         """The agent after a request about the one fact that it names; see `with_edit`."""
@@ -300,16 +300,20 @@ class ExactAgent:
 
     def rules_out(self, subject: int, relation: int, objects: np.ndarray) -> np.ndarray:
         """Whether it is impossible, by what was said for certain, that (subject, relation) is each object."""
-        own = self.known.evidence_about(self._find_fact(subject, relation))
-        candidates = self.graph.candidates_of(relation)
-        sure = [candidates[k] for k, ratio in own.items() if ratio == math.inf]
-        never = [candidates[k] for k, ratio in own.items() if ratio == -math.inf]
-        possible = np.isin(objects, sure) if sure else np.isin(objects, candidates) & ~np.isin(objects, never)
+        possible = self._leaves_open(self._find_fact(subject, relation), objects)
         if relation in self.reverse:
             others = self.graph.find(objects, self.reverse[relation])
             settled = {f: self._settled_object(f) for f in np.unique(others[others >= 0]).tolist()}
             possible &= ~np.isin(others, [f for f, o in settled.items() if o not in (None, subject)])
         return ~possible
+
+    def _leaves_open(self, fact: int, objects: np.ndarray) -> np.ndarray:
+        """Whether what was said of a fact itself leaves each object possible."""
+        own = self.known.evidence_about(fact)
+        candidates = self.graph.candidates_of(self.graph.relation[fact])
+        sure = [candidates[k] for k, ratio in own.items() if ratio == math.inf]
+        never = [candidates[k] for k, ratio in own.items() if ratio == -math.inf]
+        return np.isin(objects, sure) if sure else np.isin(objects, candidates) & ~np.isin(objects, never)
 
     def _settled_object(self, fact: int) -> int | None:
         """What a fact is for certain, by what was said of it or of the same from the other side."""
