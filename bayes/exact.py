@@ -142,16 +142,16 @@ class ExactAgent:
         agent = self._hear(request)
         s, r, target = request[:3]
         back = self.reverse.get(r)
-        if back is None or s == target:
+        if back is None:
             return agent
         if request.kind == "do":
-            is_open = agent._can_hear((target, back, s), "do")
+            is_open = s != target and agent._can_hear((target, back, s), "do")
             return (
                 agent._hear(request._replace(subject=target, relation=back, object=s)) if is_open else agent
             )
         for obj in dict.fromkeys((target, *request.others, self.predict(s, r).mode())):
             agent = agent._believe_alike((s, r, obj), (obj, back, s), request.kind == "correction")
-        if self.graph.find(target, back) >= 0:
+        if s != target and self.graph.find(target, back) >= 0:
             rival = self.predict(target, back).mode()
             agent = agent._believe_alike(
                 (target, back, rival), (rival, r, target), request.kind == "correction"
@@ -160,7 +160,7 @@ class ExactAgent:
 
     def _believe_alike(self, one: Triple, other: Triple, for_certain: bool) -> "ExactAgent":
         """The agent when it believes the second statement as much as the first, if anything can move that."""
-        if not self._can_hear(other, "evidence"):
+        if one == other or not self._can_hear(other, "evidence"):
             return self
         p = float(self.probability(*one))
         least = 0.0 if for_certain else LEAST_DOUBT
