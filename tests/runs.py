@@ -1,6 +1,7 @@
 """A run small enough to be trained in seconds, and the commands as processes of their own."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -47,6 +48,13 @@ def python(*args, **options):
     return subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )
+
+
+def run_on_full_disk(cache, *args):
+    """What a command comes to where no file may grow beyond eight kilobytes; no half of a module stays."""
+    limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", *map(str, args)]
+    around = os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, env=around, check=False)
 
 
 def killed_after(process, sign, limit=120):

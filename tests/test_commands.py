@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import resource
 import shutil
@@ -27,7 +26,7 @@ from testbed.run.model import load_model
 from testbed.run.runs import Run, folder_digest, provenance
 from testbed.run.world import load_world
 from tests.edited import COLUMNS
-from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied, dies, rewritten
+from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied, dies, rewritten, run_on_full_disk
 
 MIXED = ["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"]
 
@@ -487,12 +486,7 @@ def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, finished, tmp_pa
         shutil.rmtree(runs / "x" / "edits", ignore_errors=True)
         kept = {p: p.read_bytes() for p in runs.rglob("*") if p.is_file()}
     options = {"corpus": WORLD, "edit": EDITS}[stage]
-    cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    # As on a full disk: no file may grow beyond eight kilobytes.
-    limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", f"testbed.{stage}"]
-    done = subprocess.run(
-        [*limited, *at(runs), *options], cwd=ROOT, capture_output=True, text=True, env=cache, check=False
-    )
+    done = run_on_full_disk(tmp_path / "cache", f"testbed.{stage}", *at(runs), *options)
     assert done.returncode == 2, done.stderr
     assert "error: " in done.stderr
     assert "Traceback" not in done.stderr

@@ -5,8 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +28,6 @@ from testbed.run.runs import Run, folder_digest, recorded_settings
 from testbed.run.world import load_world
 from tests.runs import (
     RECIPE,
-    ROOT,
     assert_same_training,
     at,
     complaint,
@@ -39,6 +36,7 @@ from tests.runs import (
     measurements,
     parameters,
     rewritten,
+    run_on_full_disk,
 )
 
 
@@ -139,12 +137,7 @@ def test_a_checkpoint_of_other_settings_is_refused(old, new, differs, trained, t
 @pytest.mark.slow
 def test_no_room_for_a_checkpoint_loses_nothing(stopped, trained, tmp_path):
     kept = files(checkpoints_of(stopped))
-    cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    # As on a full disk: no file may grow beyond eight kilobytes.
-    limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", "testbed.train"]
-    done = subprocess.run(
-        [*limited, *at(stopped), *RECIPE], cwd=ROOT, capture_output=True, text=True, env=cache, check=False
-    )
+    done = run_on_full_disk(tmp_path / "cache", "testbed.train", *at(stopped), *RECIPE)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: checkpoint ")
     assert "00000030 could not be written" in done.stderr

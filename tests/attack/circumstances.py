@@ -42,7 +42,7 @@ AROUND = {
     "neither": ("{} >&- 2>&-", [ASK]),
     "a reader that goes away": ("{} | head -c 1", [ASK, PAGE]),
     "a full output": ("{} > /dev/full", [ASK, PAGE]),
-    "files of a kilobyte": ("ulimit -f 1; {}", [FROM_NOTHING, PAGE]),
+    "files of a kilobyte": ("ulimit -f 1; PYTHONDONTWRITEBYTECODE=1 {}", [FROM_NOTHING, PAGE]),
     "few open files": ("ulimit -n 24; {}", [FROM_NOTHING, AGAIN, PAGE]),
     "little memory": ("ulimit -v 1500000; {}", [FROM_NOTHING, ASK]),
     "no rights in new files": ("umask 0777; {}", [FROM_NOTHING, PAGE]),

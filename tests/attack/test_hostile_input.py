@@ -4,8 +4,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tarfile
 import threading
 
@@ -24,7 +22,7 @@ from testbed.pages.charts import draw_lines
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.statistics import Estimate
-from tests.runs import ROOT, at, complaint, copied
+from tests.runs import at, complaint, copied, run_on_full_disk
 
 HOSTILE = ("[red]Band", ":smile:", "[/bold]", "$x_", "\\frac{", "$\\undefined$", "%s {0}", "<b>&amp;")
 
@@ -155,11 +153,7 @@ def test_weights_that_are_no_numbers_are_refused(value, finished, tmp_path, caps
 @pytest.mark.slow
 def test_export_on_a_full_disk(finished, tmp_path):
     runs = copied(finished, tmp_path)
-    cache = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", "testbed.export"]
-    done = subprocess.run(
-        [*limited, *at(runs)], cwd=ROOT, capture_output=True, text=True, env=cache, check=False
-    )
+    done = run_on_full_disk(tmp_path / "cache", "testbed.export", *at(runs))
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
