@@ -12,7 +12,7 @@ from testbed.engine.catalogue import default_configurations, whose_options
 from testbed.evaluations.catalogue import prefix_of
 from testbed.own import OWN
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
-from testbed.run.runs import Run, recorded_settings
+from testbed.run.runs import Run, settings_on_record
 from testbed.run.settings import as_plain_data
 
 PRESETS: dict[str, Mapping[str, Any]] = {"corpus": CORPUS, "train": TRAIN, "edit": EDIT, "tune": EDIT}
@@ -148,7 +148,7 @@ def _own_flags(editor: str, settings: Mapping[str, Any], preset: Mapping[str, An
 
 def _stage_settings(run: Run, stage: str) -> dict | None:
     try:
-        return recorded_settings(run, stage)[0]
+        return settings_on_record(run, stage)
     except InputError:
         return None
 

@@ -206,7 +206,8 @@ def silence_output() -> None:
 
 def _console() -> Console:
     columns, out = os.environ.get("COLUMNS", ""), sys.stderr if _documents else sys.stdout
-    width = max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None if out and out.isatty() else WIDEST
+    at_terminal = out is not None and out.isatty()
+    width = max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None if at_terminal else WIDEST
     # What people call things is never read as a formatting instruction or an emoji.
     return Console(
         width=width,
