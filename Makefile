@@ -37,8 +37,9 @@ torch: .venv/.ready
 	$(RUN) -m pytest tests/test_torch_editor.py tests/test_door.py tests/test_huggingface.py tests/test_peft.py
 	@$(MAKE) --no-print-directory docs
 
+# All of them, or those of some files: make slow SLOW="tests/test_mesh.py".
 slow: .venv/.ready
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m slow
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m slow $(SLOW)
 
 # About 10 minutes; --whole takes hours. What came of it: docs/attack.md.
 attack: .venv/.ready
