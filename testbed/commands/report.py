@@ -20,6 +20,7 @@ from testbed.pages.charts import draw_training
 from testbed.pages.explorer.view import add_faults, view_of
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
 from testbed.pages.page import EvaluationChapter, Page, write_page
+from testbed.run.earlier import describe_earlier
 from testbed.run.lock import only_one
 from testbed.run.runs import (
     Run,
@@ -147,7 +148,7 @@ def _describe_model(run: Run, world: World) -> str:
     shape = ModelConfig(**recorded_settings(run, "train")[0]["model"])
     return (
         f"The model has {shape.parameters(world.tokenizer.vocabulary):,} parameters and knows "
-        f"{finished_training(run)['accuracy']:.0%} of the facts. {name}."
+        f"{finished_training(run)['accuracy']:.0%} of the facts. {name}.{describe_earlier(run)}"
     )
 
 

@@ -16,11 +16,13 @@ from lm.checkpoints import load_checkpoint
 from lm.cluster import broadcast_value, join_cluster, require_same
 from lm.config import ClusterConfig, Precision
 from lm.flops import attainable_flops
+from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from lm.training import abstract_state, go_on_training, start_training
-from testbed.cells import show_number
+from testbed.cells import Shown, show_number
 from testbed.console import print_table, say, show_progress, silence_output
 from testbed.engine.versions import STAGES, describe_other_versions
+from testbed.run.earlier import ask_after_reading, ask_before_reading
 from testbed.run.lock import only_one
 from testbed.run.pretrained import inputs_of_training, load_pretrained, shape_of
 from testbed.run.reading import open_rows
@@ -86,8 +88,11 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     if newest:
         state = load_checkpoint(newest, abstract_state(model, config, vocabulary, mesh))
     elif options.model_from:
-        params = load_pretrained(Path(options.model_from), world.tokenizer).params
-        state = go_on_training(model, config, vocabulary, params, mesh)
+        begun = load_pretrained(Path(options.model_from), world.tokenizer)
+        if jax.process_index() == 0:
+            doing("asking the model before it reads")
+            ask_before_reading(run, world, begun)
+        state = go_on_training(model, config, vocabulary, begun.params, mesh)
     else:
         state = start_training(model, config, vocabulary, integer(options.seed, "weights"), mesh)
     say(
@@ -100,6 +105,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     with show_progress("facts looked at", len(trainer.all_facts)) as advance:
         accuracy = trainer.measure_all(state, advance)
 
+    knew = _ask_again(run, world, options, trainer.whole_model(state)) if jax.process_index() == 0 else []
     last, lines = trainer.lines[-1], trainer.lines
     reached = [(target, seconds_to(lines, target)) for target in TARGETS]
     kinds = map(kind_name, trainer.labelled)
@@ -112,6 +118,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
         ),
         *((f"right labels, {kind}", show_number(last[kind], ".3f")) for kind in kinds),
         *((f"seconds to {t:.0%} of facts", show_number(s, ".1f")) for t, s in reached if s is not None),
+        *knew,
         ("seconds", show_number(last["seconds"], ".1f")),
         ("tokens a second", show_number(median(line["tokens_per_second"] for line in lines), ",.0f")),
         ("share of attainable FLOP/s", show_number(median(line["utilisation"] for line in lines), ".0%")),
@@ -120,6 +127,26 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     print_table(f"model {run.folder}", ("", "value"), figures)
     if options.minutes is not None and not run.finished_file.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
+
+
+def _ask_again(
+    run: Run, world: World, options: TrainSettings, model: LanguageModel
+) -> list[tuple[str, Shown]]:
+    """What a pretrained model knew before, and still says, as rows; nothing of a model from scratch."""
+    if not options.model_from:
+        return []
+    doing("asking the model what it said before it read")
+    names = ask_before_reading(run, world, load_pretrained(Path(options.model_from), world.tokenizer))
+    read = ask_after_reading(run, model)
+    return [
+        ("nats of a truth before reading", show_number(names.model, ".3f")),
+        ("where all objects are as likely", show_number(names.uniform, ".3f")),
+        ("by how often others have each", show_number(names.marginal, ".3f")),
+        ("truths likeliest before reading", show_number(names.right, ".3f")),
+        ("by chance", show_number(names.chance, ".3f")),
+        ("said before and still", show_number(read.same, ".3f")),
+        ("nats from what it said before", show_number(read.nats, ".3f")),
+    ]
 
 
 def _settle_precision(run: Run, options: TrainSettings, has_begun: bool) -> TrainSettings:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from safetensors.flax import load_file, save_file
 
-from corpus.files import staged_file, write_json_once
+from corpus.files import read_json, staged_file, write_json, write_json_once
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, trait_of
 from lm.language_model import LanguageModel
@@ -51,6 +51,7 @@ from testbed.engine.records import (
 from testbed.engine.requests import tell_method
 from testbed.engine.trace import add_notes
 from testbed.protocol import Case, names_of_controls
+from testbed.run.earlier import compare_to_earlier, read_earlier
 from testbed.run.lock import ALL, Shard, shard_from
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 ROUNDS_BETWEEN_SAVES = 25
 SHORT, LONG = 5.0, 60.0
 """Seconds: a preparation that is made twice, and edits of which only one is."""
-CARRIED = "carried.safetensors"
+CARRIED, KNEW = "carried.safetensors", "knew.json"
 
 
 class Work(NamedTuple):
@@ -103,6 +104,7 @@ class Sweep:
         self.shard = shard_from(settings.shard)
         self.edit_count = len(cases) * (1 + len(self.controls))
         self._world = world
+        self.earlier = read_earlier(run)
 
     @cached_property
     def sample(self) -> CorpusSample:
@@ -149,6 +151,7 @@ class Sweep:
             if is_first and index == start:
                 note_differences(work, rounds[0], chunk.control, edits if carried is None else None)
             asked_now = self._rows_of_edits(work, chunk, index, edits)
+            self._ask_what_it_knew(work, chunk, edits)
             rows, carried, count = concatenate_rows(rows, asked_now), edits.deltas, index + 1
             if count * plan.batch in plan.marks:
                 asked_again = [self._rows_of_edits(work, chunk, i, edits) for i in range(index)]
@@ -189,6 +192,15 @@ class Sweep:
         texts = questions.texts_before(which), questions.texts_after(edits.deltas, which)
         rows["passages"] = passage_rows(questions.tokenizer, questions.reader, cases, number, *texts)
         return rows
+
+    def _ask_what_it_knew(self, work: Work, chunk: Chunk, edits: Edits) -> None:
+        """Note how far edited models say what the pretrained model said before it read."""
+        if self.earlier is None or chunk.control:
+            return
+        changes = [jax.tree.map(lambda x, i=i: x[i], edits.deltas) for i in range(chunk.sequences)]
+        found = [compare_to_earlier(self.questions.model.with_delta(one), self.earlier) for one in changes]
+        figures = {"knew": [one.same for one in found], "knew_nats": [one.nats for one in found]}
+        write_json(work.parts / f"{chunk.stem}{KNEW}", figures)
 
     def _pending_chunks(self, folder: Path) -> list[Chunk]:
         plan = read_begun_plan(folder, self.shard, self.settings.mesh.data)
@@ -314,5 +326,10 @@ def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> lis
                 stems = [chunk.stem + stage for chunk in plan.chunks(control)]
                 stem = control_stem(control) + stage
                 merge_tables(stems, folder / "parts", folder, columns, stem, bool(plan.order))
+        if figures := [read_json(path) for path in sorted((folder / "parts").glob(f"*{KNEW}"))]:
+            means = {
+                name: float(np.mean(np.concatenate([one[name] for one in figures]))) for name in figures[0]
+            }
+            write_json(folder / "cost.json", read_json(folder / "cost.json") | means)
         seal_results(folder)
     return missing

@@ -26,6 +26,8 @@ COST_COLUMNS = {
     "seconds": "seconds, thousandth",
     "peak_bytes": "peak bytes",
     "prepare_seconds": "seconds to prepare",
+    "knew": "what it knew before it read, kept",
+    "knew_nats": "nats from what it said before it read",
 }
 UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 

@@ -102,7 +102,7 @@ class Trainer:
 
     def measure_all(self, state: TrainState, advance: Callable[[int], None]) -> float:
         """Generative accuracy of all facts that the corpus states, or of many where there are more."""
-        return generative_accuracy(self._whole_model(state), self.world, self.all_facts, advance)
+        return generative_accuracy(self.whole_model(state), self.world, self.all_facts, advance)
 
     def _steps(
         self, state: TrainState, advance: Callable[..., None], interrupt: threading.Event
@@ -169,12 +169,13 @@ class Trainer:
         write_record(self.run.finished_file, at | sums | {"metrics": hash_file(self.run.metrics)})
 
     def _measure(self, state: TrainState) -> dict:
-        model = self._whole_model(state)
+        model = self.whole_model(state)
         accuracy = broadcast_value(generative_accuracy(model, self.world, self.facts))
         labels = label_accuracy(model, self.world, self.labelled)
         return {"accuracy": accuracy, **{kind_name(kind): share for kind, share in labels.items()}}
 
-    def _whole_model(self, state: TrainState) -> LanguageModel:
+    def whole_model(self, state: TrainState) -> LanguageModel:
+        """The model of a state, on this process's first device."""
         return LanguageModel(self.options.model, local_copy(self.mesh, state.params))
 
     def _has_reached_target(self) -> bool:

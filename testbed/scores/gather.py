@@ -44,7 +44,7 @@ from testbed.scores.recalibration import recalibrate_results, temperatures_file
 PER_CASE = ("steps", "forward", "backward", "seconds")
 ELSEWHERE = "elsewhere"
 """Among costs: another library or machine made the edits; seconds do not compare, all else is unknown."""
-COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", ELSEWHERE)
+COSTS = (*PER_CASE, "flops", "peak_bytes", "prepare_seconds", "knew", "knew_nats", ELSEWHERE)
 
 
 class EditorResults(NamedTuple):
