@@ -292,6 +292,9 @@ class ExportSettings(CaseSettings):
     for gold."""
     with_cases: Annotated[bool, tyro.conf.arg(name="cases")] = False
     """Add cases, text and door.py, with which an editor elsewhere answers the questions (docs/pytorch.md)."""
+    corpus: bool = False
+    """Write the corpus instead, as a dataset with its tokenizer, for a model of any architecture that is
+    trained elsewhere; with --cases, testbed.score --own-model scores its edits. No model is needed."""
     gold: bool = False
     """Write a dataset instead: the rational agent's beliefs about every question, before and after the edit.
     No model is needed."""
@@ -300,7 +303,7 @@ class ExportSettings(CaseSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.gold and self.with_cases:
+        if self.gold and (self.with_cases or self.corpus):
             raise ValueError("cases are for editors, which never see gold: give cases or gold, not both")
         if bool(self.edit) != bool(self.editor):
             raise ValueError('an edit needs an editor, and an editor an edit: --edit "S R = O" rome')
@@ -318,6 +321,9 @@ class ScoreSettings(CaseSettings):
     """The folder that `door.examine` wrote."""
     name: str = ""
     """Name of the editor in tables."""
+    own_model: bool = False
+    """The answers are those of a model that was trained elsewhere (export --corpus --cases), before an edit
+    as after it. Nothing is asked of a model here, so that the unedited one is not recalibrated."""
 
 
 @dataclass(frozen=True)

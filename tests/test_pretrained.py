@@ -25,9 +25,11 @@ from corpus.text.tokenizer import (
 )
 from lm.attention import packed_layout
 from lm.huggingface import import_model
-from testbed import corpus, export, train
+from testbed import corpus, edit, export, train
+from testbed.run.earlier import check_names, compare_to_earlier, read_earlier
 from testbed.run.model import load_trained
 from testbed.run.pretrained import load_pretrained
+from testbed.scores.gather import read_cost
 from tests.pretrained_folders import names_of, train_tokenizer, write_folder
 from tests.worlds import make_world
 
@@ -187,3 +189,35 @@ def test_another_tokenizer_than_the_corpus_has_is_refused(run, folder, world, tm
     assert not corpus.main(again)
     assert train.main([*again[:5], *STEPS, "--model.from", str(folder)]) == 2
     assert "--tokenizer.kind pretrained --tokenizer.path" in capsys.readouterr().err
+
+
+def test_a_model_says_what_it_said_until_it_changes(run):
+    found = json.loads((run.run.checkpoints.parent / "earlier.json").read_text())
+    assert found["read"]["same"] > 0.99
+    assert abs(found["read"]["nats"]) < 1e-4
+    earlier = read_earlier(run.run)
+    noisy = {"kernel": run.model.params["head"]["kernel"][:, ::-1]}
+    other = compare_to_earlier(replace(run.model, params=run.model.params | {"head": noisy}), earlier)
+    assert other.same < 0.9
+    assert other.nats > 0.01
+
+
+def test_names_that_nobody_knows_cost_as_much_as_a_guess(run):
+    params = run.model.params
+    flat = replace(run.model, params=params | {"head": {"kernel": 0 * params["head"]["kernel"]}})
+    checked = check_names(flat, run.world)
+    lengths = run.world.tokenizer.row_length[run.world.graph.objects]
+    assert checked.facts == len(run.world.graph)
+    assert checked.chance < 0.5
+    assert abs(checked.model - checked.uniform) < np.log(run.model.vocabulary) * np.ptp(lengths)
+    assert 0.8 < checked.marginal / checked.uniform < 1.2
+    assert abs(checked.right - checked.chance) < 0.15
+
+
+def test_every_edit_is_asked_what_the_model_knew(run):
+    assert not edit.main(["tiny", "lora-down", "--runs", str(run.run.root), "--cases.count", "2"])
+    (cost,) = run.run.edits.glob("hase/*/cost.json")
+    figures = json.loads(cost.read_text())
+    assert 0 <= figures["knew"] <= 1
+    assert figures["knew_nats"] > -1e-4
+    assert read_cost(cost.parent)["knew"] == figures["knew"]

@@ -63,7 +63,7 @@ class Jobs(NamedTuple):
 
     run: Run
     world: World
-    model: LanguageModel
+    model: LanguageModel | None
     columns: Columns
     jobs: list[Job]
     origin: dict[str, Any]
@@ -144,7 +144,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
 
-def trace_cases(run: Run, checkpoint: Path, options: CaseSettings) -> dict[str, Any]:
+def trace_cases(run: Run, checkpoint: Path | None, options: CaseSettings) -> dict[str, Any]:
     """What all edits of the same cases depend on: hashes of what they are of, settings, versions, flags."""
     return {
         "inputs": inputs_of(run, checkpoint),
@@ -177,6 +177,7 @@ def make_missing_edits(
         return judged
     agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
+    assert jobs.model is not None, "only testbed.score takes edits of a model that is elsewhere"
     sweep = Sweep(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
     write = write_json_once if options.shard else write_json
@@ -224,7 +225,7 @@ def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: JudgedCases | N
     Args:
         judged: agent and cases, where they were drawn already.
     """
-    if not jobs.temperatures.exists():
+    if jobs.model is not None and not jobs.temperatures.exists():
         agent, cases = judged or draw_with_agent(jobs.world, options)
         doing("fitting temperatures of the unedited model")
         recalibrate(jobs.world, jobs.model, agent, cases, options.seed, jobs.temperatures)

@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from corpus.errors import InputError
-from corpus.files import read_json, verify_folder
+from corpus.files import read_json, staged_folder, verify_folder, write_json
+from corpus.text.store import TokenFile, open_documents
 from corpus.text.tokenizer import find_unsure_stops, tokenizer_files
 from lm.huggingface import export_model
 from lm.language_model import LanguageModel
@@ -19,10 +24,22 @@ from testbed.run.lock import only_one, only_one_at
 from testbed.run.model import load_trained
 from testbed.run.pretrained import export_to_readers
 from testbed.run.runs import Run, folder_digest
-from testbed.run.world import World
+from testbed.run.world import World, load_world
 from testbed.settings import ExportSettings
 from testbed.waiting import doing
 
+CARD = """\
+---
+license: mit
+language: en
+configs:
+- config_name: default
+  data_files: train.parquet
+---
+
+Documents of a world of facts, as text and as ids of the tokenizer beside them. Written by `python -m
+testbed.export --corpus` of credence-testbed.
+"""
 ORIGIN = "origin.json"
 STOPS_SHOWN = 5
 
@@ -40,8 +57,8 @@ def export(options: ExportSettings) -> None:
         InputError: a run without a trained model, names that the files cannot tell apart, or a folder
             with something else in it.
     """
-    if options.gold:
-        export_gold(options)
+    if options.gold or options.corpus:
+        (export_gold if options.gold else export_corpus)(options)
         return
     if options.edit:
         export_edited(options)
@@ -99,9 +116,14 @@ def _say_how_to_open(folder: Path) -> None:
 
 
 def export_cases(
-    options: ExportSettings, run: Run, world: World, model: LanguageModel, checkpoint: Path, folder: Path
+    options: ExportSettings,
+    run: Run,
+    world: World,
+    model: LanguageModel | None,
+    checkpoint: Path | None,
+    folder: Path,
 ) -> None:
-    """Write cases beside an exported model.
+    """Write cases beside an exported model, or beside the corpus for a model that is trained elsewhere.
 
     Raises:
         InputError: the folder holds others.
@@ -118,8 +140,41 @@ def export_cases(
         write_cases(world, cases, options.sequence, longest, made_from, folder)
     count = len((folder / CASES).read_text(encoding="utf-8").splitlines())
     say(f"{count} cases: copy {folder / 'door.py'} beside your editor, and from a script of yours")
-    say(f"from door import examine; examine(edit, {str(folder)!r}, 'answers')")
-    say(score_command(run, options.settings_as_data()))
+    own = "" if model else ", model=model"
+    say(f"from door import examine; examine(edit, {str(folder)!r}, 'answers'{own})")
+    say(score_command(run, options.settings_as_data()) + ("" if model else " --own-model"))
+
+
+def export_corpus(options: ExportSettings) -> None:
+    """Write the documents of a run and their tokenizer, and print how to open them.
+
+    Raises:
+        InputError: there is no such run, or the folder is there already.
+    """
+    run = Run(options.runs, options.run)
+    world, folder = load_world(run), options.folder or run.folder / "text"
+    if not folder.exists():
+        with staged_folder(folder) as aside:
+            write_corpus(world, open_documents(run.corpus), aside)
+    elif not (folder / "train.parquet").exists():
+        raise InputError(f"{folder} holds something else; choose another --folder, or move it away")
+    say(f"from datasets import load_dataset; load_dataset({str(folder)!r}, split='train')")
+    say(f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({str(folder)!r})")
+    if options.with_cases:
+        export_cases(options, run, world, None, None, folder)
+
+
+def write_corpus(world: World, documents: TokenFile, folder: Path) -> None:
+    """Write train.parquet, with the text and the ids of every document, and the tokenizer's files."""
+    rows = np.split(np.asarray(documents.tokens), documents.offsets[1:-1])
+    table = {
+        "text": pa.array([world.tokenizer.decode(row) for row in rows]),
+        "input_ids": pa.array(rows, pa.list_(pa.int32())),
+    }
+    pq.write_table(pa.table(table), folder / "train.parquet")
+    for name, content in tokenizer_files(world.tokenizer).items():
+        write_json(folder / name, content)
+    (folder / "README.md").write_text(CARD, encoding="utf-8")
 
 
 def export_gold(options: ExportSettings) -> None:

@@ -1,10 +1,12 @@
 """Score edits that were made elsewhere, by door.py."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
 from corpus.files import hash_content, hash_file, staged_folder, write_json
+from lm.language_model import LanguageModel
 from testbed.commands.edit import (
     Job,
     Jobs,
@@ -24,9 +26,10 @@ from testbed.engine.trace import CONFIG, folder_of
 from testbed.own import plain_name
 from testbed.run.lock import only_one
 from testbed.run.model import load_trained
-from testbed.run.runs import differing_settings
-from testbed.run.runtime import circumstances
+from testbed.run.runs import Run, differing_settings
+from testbed.run.runtime import circumstances, prepare_jax
 from testbed.run.strict_json import read_document
+from testbed.run.world import World, load_world
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import temperatures_file
 from testbed.settings import ScoreSettings
@@ -55,7 +58,7 @@ def import_answers(options: ScoreSettings) -> Jobs:
     """
     _check_name(options.name)
     about = read_document(options.answers / "about.json", About)
-    run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
+    run, world, model, checkpoint = _load_parts(options)
     shared = trace_cases(run, checkpoint, options)
     bound = {key: shared[key] for key in ("inputs", "settings")}
     doing("checking the answers")
@@ -69,7 +72,8 @@ def import_answers(options: ScoreSettings) -> Jobs:
     cases = take_whole_sequences(drawn_cases, options)
     questions = Questions(world, model, cases, options.seed)
     answers = read_folder(options.answers, about, world, questions, options.sequence)
-    check_before(questions, answers, about)
+    if model:
+        check_before(questions, answers, about)
     digest = hash_file(options.answers / "after.jsonl")
     trace = shared | {"editor": options.name, "method": describe_method(options.name, about, digest)}
     folder = folder_of(run, options.evaluation, options.name, trace)
@@ -86,10 +90,23 @@ def import_answers(options: ScoreSettings) -> Jobs:
             with staged_folder(folder) as aside:
                 write_json(aside / CONFIG, trace | untraced)
                 write_results(questions, answers, columns, aside)
-        recalibrate_model(jobs, options, (agent, drawn_cases))
+        if model:
+            recalibrate_model(jobs, options, (agent, drawn_cases))
+        else:
+            say("before an edit, the answers are those that came with it; nothing is recalibrated")
         for sentence in describe_strength(questions, answers):
             say(sentence)
     return jobs
+
+
+def _load_parts(options: ScoreSettings) -> tuple[Run, World, LanguageModel | None, Path | None]:
+    """Run, world, and the model of the run, where answers are of edits of it."""
+    if not options.own_model:
+        return load_trained(options.runs, options.run, options.checkpoint)
+    run = Run(options.runs, options.run)
+    world = load_world(run)
+    prepare_jax()
+    return run, world, None, None
 
 
 def describe_method(name: str, about: About, answers: str) -> dict[str, Any]:
@@ -101,6 +118,7 @@ def describe_method(name: str, about: About, answers: str) -> dict[str, Any]:
     settings = {
         key: getattr(about, key) for key in ("editor", "fields", "padding", "apart", "batch", "device")
     }
+    settings |= {"model": about.model} if about.model else {}
     settings["answers"] = answers
     version = hash_content([about.script, about.door])
     return {"editor": name, "settings": settings, "version": version, "elsewhere": True}

@@ -311,7 +311,7 @@ class Questions:
     """The questions of some cases to one model; all editors of a command share them.
 
     Args:
-        model: as it is before any edit.
+        model: as it is before any edit; None where others ask one that is elsewhere.
         seed: root seed of what it writes.
         mesh: whose axis "data" edited models are laid over; without it, one device.
     """
@@ -319,7 +319,7 @@ class Questions:
     def __init__(
         self,
         world: World,
-        model: LanguageModel,
+        model: LanguageModel | None,
         cases: Sequence[Case],
         seed: int = 0,
         mesh: Mesh | None = None,

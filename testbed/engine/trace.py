@@ -27,12 +27,16 @@ _TRACED = ("inputs", "settings", "versions", "flags", "editor", "method")
 """What the folder is named after."""
 
 
-def inputs_of(run: Run, checkpoint: Path) -> dict[str, str]:
-    """Hashes of what edits are made from."""
+OWN_MODEL = "own-model"
+"""In place of a checkpoint's hash, where a stranger trained the model on an exported corpus."""
+
+
+def inputs_of(run: Run, checkpoint: Path | None) -> dict[str, str]:
+    """Hashes of what edits are made from; without a checkpoint, by a model that was trained elsewhere."""
     return {
         "world": folder_digest(run.world),
         "corpus": folder_digest(run.corpus),
-        "checkpoint": folder_digest(checkpoint),
+        "checkpoint": folder_digest(checkpoint) if checkpoint else OWN_MODEL,
     }
 
 

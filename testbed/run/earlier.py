@@ -30,7 +30,7 @@ from testbed.run.world import World
 PROMPTS = Path(__file__).with_name("plain_prompts.txt")
 ROOM, LIKELY, AT_ONCE = 12, 64, 24
 """Tokens of a continuation; how many of each distribution are kept; prompts that are read at once."""
-FACTS = 200
+FACTS = 80
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from testbed.protocol import Case, names_of_controls
 from testbed.run.world import World
 
 DOOR, CASES, TEXT, SCRIPT = "door.json", "cases.jsonl", "corpus.txt", "door.py"
+MODEL = ("config.json", "model.safetensors", "tokenizer.json")
 SENTENCES = 20_000
 """Of the corpus, at most."""
 
@@ -37,7 +38,7 @@ def write_cases(
     made_from: Mapping[str, Any],
     folder: Path,
 ) -> None:
-    """Write all of it beside a model that was exported into the folder; door.json last.
+    """Write all of it beside a model, or a corpus, that was exported into the folder; door.json last.
 
     Args:
         sequence: edits that build on each other, 1 for independent ones.
@@ -55,7 +56,7 @@ def write_cases(
         aside.write_text("".join(f"{text}\n" for text in corpus_sentences(world)), encoding="utf-8")
     with staged_file(folder / SCRIPT) as aside:
         aside.write_bytes(Path(__file__).with_name(SCRIPT).read_bytes())
-    files = (CASES, "config.json", "model.safetensors", "tokenizer.json")
+    files = (CASES, *(name for name in MODEL if (folder / name).exists()))
     about = dict(made_from) | {
         "files": {name: hash_file(folder / name) for name in files},
         "endings": [SEP, EOS],

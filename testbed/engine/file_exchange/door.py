@@ -54,6 +54,7 @@ def examine(
     batch: int = 256,
     apart: bool = False,
     device: str = "cpu",
+    model: Any = None,
     report: Callable[[str], None] = print,
 ) -> None:
     """Edit every case of a folder on a model of its own, ask it, and append a line of answers.
@@ -67,14 +68,21 @@ def examine(
         apart: a process of its own for every edit, or sequence of edits, so that nothing stays. `edit` must
             then stand in a module, and a script begin its work under `if __name__ == "__main__"`.
         device: of the model.
+        model: one of your own, of any architecture, where the folder has none (`export --corpus --cases`).
 
     Raises:
         DoorError: says what to do.
     """
     folder, answers = Path(folder), Path(answers)
     exam = read_exam(folder)
+    if (model is None) != (folder / "model.safetensors").exists() or (apart and model is not None):
+        raise DoorError(
+            "give a model where the folder has none, and only there; then apart=True is not to be had"
+        )
     about = describe_examination(edit, exam, batch, apart, device)
-    bench = Bench(folder, exam.about, batch, device)
+    if model is not None:
+        about["model"] = hash_weights(model)
+    bench = Bench(folder, exam.about, batch, device, model)
 
     def make_lines(editor: Any, chain: Sequence[dict[str, Any]], control: str = "") -> list[dict[str, Any]]:
         if not apart:
@@ -168,13 +176,17 @@ class Bench:
     Args:
         folder: of Hugging Face.
         batch: texts read at once.
+        model: in place of the folder's.
     """
 
-    def __init__(self, folder: Path, about: dict[str, Any], batch: int, device: str) -> None:
+    def __init__(
+        self, folder: Path, about: dict[str, Any], batch: int, device: str, model: Any = None
+    ) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.about, self.batch, self.device = about, batch, device
-        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        if model is None:
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         self.base = model.to(device).eval()
         self.tokenizer = watch_tokenizer(AutoTokenizer.from_pretrained(folder))
         self._weights = {name: tensor.clone() for name, tensor in self.base.state_dict().items()}
@@ -493,6 +505,12 @@ def append_lines(path: Path, lines: Sequence[dict[str, Any]]) -> None:
         file.seek(0)
         file.truncate(file.read().rfind(b"\n") + 1)
         file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
+def hash_weights(model: Any) -> str:
+    """Checksum of a model's weights."""
+    tensors = sorted(model.state_dict().items())
+    return hash_bytes(b"".join(name.encode() + x.cpu().numpy().tobytes() for name, x in tensors))
 
 
 def hash_bytes(content: bytes) -> str:

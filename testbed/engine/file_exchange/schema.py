@@ -25,6 +25,7 @@ class About(Struct, forbid_unknown_fields=True):
     batch: Count
     device: Word
     versions: dict[Word, Word]
+    model: Word = ""
 
 
 class Line(Struct, forbid_unknown_fields=True):
