@@ -1,8 +1,8 @@
 """A model of another architecture: trained on an exported corpus, edited by fine-tuning, scored like any.
 
-    python -m testbed.export --corpus --cases --folder text
+    python -m testbed.export --cases --corpus --folder text
     python my_own_model.py
-    python -m testbed.score answers --name my-gpt2 --own-model
+    python -m testbed.score gpt2-answers --name my-gpt2 --own-model
 
 Needs torch, transformers and pyarrow; door.py stands in the exported folder.
 """
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
-STEPS, ROWS, LENGTH, PAD = 300, 16, 128, 0
+STEPS, ROWS, LENGTH, PAD = 200, 16, 128, 0
 EDIT_STEPS = 20
 
 
@@ -54,4 +54,4 @@ if __name__ == "__main__":
     shutil.copy("text/door.py", ".")
     from door import examine
 
-    examine(edit, "text", "answers", model=train_model())
+    examine(edit, "text", "gpt2-answers", model=train_model())

@@ -3,7 +3,7 @@
 from tests.runs import MODEL
 
 PAGES = (
-    ("README.md", "docs/pytorch.md", "docs/examine.md"),
+    ("README.md", "docs/pytorch.md", "docs/examine.md", "docs/models.md"),
     ("docs/tour.md", "docs/works_with.md", "docs/tour.ipynb"),
     ("docs/own.md",),
     ("docs/kinds.md",),
@@ -48,6 +48,7 @@ LEFT_OUT = {
     "python -m testbed.demo": "its commands are typed one by one",
     "python3 -m venv": "the environment is the one that walks",
     "pip install": "nothing is installed; tests/test_wheel.py installs",
+    "smollm": "a pretrained model of 98 MB; tests/test_pretrained.py has a toy",
     "HOST:PORT": "two machines; tests/test_mesh.py has two processes",
     "--mesh.data 4 --mesh.model 2": "eight devices; tests/test_mesh.py has them",
     "FOLDER": "a folder of Wikidata5m",
@@ -67,6 +68,8 @@ NEEDS = {
     "my_torch": ("torch", "transformers"),
     "my_last_layer": ("torch", "transformers"),
     "my_peft": ("torch", "transformers", "peft"),
+    "my_own_model.py ": ("torch", "transformers"),
+    "gpt2-answers": ("torch", "transformers"),
     "my_answers": ("torch", "transformers", "peft"),
     "testbed.score answers": ("torch", "transformers", "peft"),
     "testbed.examine answers": ("torch", "transformers", "peft"),
