@@ -68,7 +68,7 @@ NEEDS = {
     "my_torch": ("torch", "transformers"),
     "my_last_layer": ("torch", "transformers"),
     "my_peft": ("torch", "transformers", "peft"),
-    "my_own_model.py ": ("torch", "transformers"),
+    "my_own_model.py": ("torch", "transformers"),
     "gpt2-answers": ("torch", "transformers"),
     "my_answers": ("torch", "transformers", "peft"),
     "testbed.score answers": ("torch", "transformers", "peft"),
