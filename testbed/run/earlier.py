@@ -182,7 +182,8 @@ def check_names(model: LanguageModel, world: World, seed: int = 0) -> NameCheck:
         costs.append(
             (-log_p[at], np.log(len(log_p)), -np.log(marginal), log_p.argmax() == at, 1 / len(log_p))
         )
-    return NameCheck(*np.mean(costs, axis=0).tolist(), len(facts))
+    model_nats, uniform, marginal, right, chance = np.mean(costs, axis=0).tolist()
+    return NameCheck(model_nats, uniform, marginal, right, chance, len(facts))
 
 
 def _pieces(rows: np.ndarray) -> Iterator[np.ndarray]:
