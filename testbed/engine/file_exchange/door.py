@@ -76,13 +76,11 @@ def examine(
     folder, answers = Path(folder), Path(answers)
     exam = read_exam(folder)
     if (model is None) != (folder / "model.safetensors").exists() or (apart and model is not None):
-        raise DoorError(
-            "give a model where the folder has none, and only there; then apart=True is not to be had"
-        )
+        raise DoorError("give a model where the folder has none, only there, and without apart=True")
     about = describe_examination(edit, exam, batch, apart, device)
-    if model is not None:
-        about["model"] = hash_weights(model)
     bench = Bench(folder, exam.about, batch, device, model)
+    if model is not None:
+        about["model"] = hash_bytes(b"".join(x.cpu().numpy().tobytes() for x in model.state_dict().values()))
 
     def make_lines(editor: Any, chain: Sequence[dict[str, Any]], control: str = "") -> list[dict[str, Any]]:
         if not apart:
@@ -176,17 +174,14 @@ class Bench:
     Args:
         folder: of Hugging Face.
         batch: texts read at once.
-        model: in place of the folder's.
+        own: model in place of the folder's.
     """
 
-    def __init__(
-        self, folder: Path, about: dict[str, Any], batch: int, device: str, model: Any = None
-    ) -> None:
+    def __init__(self, folder: Path, about: dict[str, Any], batch: int, device: str, own: Any = None) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.about, self.batch, self.device = about, batch, device
-        if model is None:
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32) if own is None else own
         self.base = model.to(device).eval()
         self.tokenizer = watch_tokenizer(AutoTokenizer.from_pretrained(folder))
         self._weights = {name: tensor.clone() for name, tensor in self.base.state_dict().items()}
@@ -406,11 +401,7 @@ class With:
 
 
 def check_edits_apart(edit: Callable[[int], np.ndarray]) -> None:
-    """Refuse an editor whose edit depends on the edits before it.
-
-    Args:
-        edit: what the edit of request 0 or 1 came to, as numbers.
-    """
+    """Refuse an editor whose edit of request 0, as numbers, is another one after that of request 1."""
     first, _, again = edit(0), edit(1), edit(0)
     why = (
         "one request came out otherwise after another edit ({}): something stays from edit to edit; give the "
@@ -420,11 +411,7 @@ def check_edits_apart(edit: Callable[[int], np.ndarray]) -> None:
 
 
 def check_padding(edit: Callable[[str], np.ndarray]) -> None:
-    """Refuse an editor whose edit depends on the tokenizer's padding side without saying which it needs.
-
-    Args:
-        edit: what an edit came to, as numbers, with the tokenizer padding "left" or "right".
-    """
+    """Refuse an editor whose edit, as numbers by padding side, depends on a side that it does not name."""
     why = (
         "its edits depend on the side on which the tokenizer pads ({}); say which side it was written for: "
         'PADDING = "right" (most editors) or "left" in its class or behind a function'
@@ -505,12 +492,6 @@ def append_lines(path: Path, lines: Sequence[dict[str, Any]]) -> None:
         file.seek(0)
         file.truncate(file.read().rfind(b"\n") + 1)
         file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
-
-
-def hash_weights(model: Any) -> str:
-    """Checksum of a model's weights."""
-    tensors = sorted(model.state_dict().items())
-    return hash_bytes(b"".join(name.encode() + x.cpu().numpy().tobytes() for name, x in tensors))
 
 
 def hash_bytes(content: bytes) -> str:
