@@ -181,7 +181,7 @@ class Bench:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.about, self.batch, self.device = about, batch, device
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32) if own is None else own
+        model: Any = own or AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         self.base = model.to(device).eval()
         self.tokenizer = watch_tokenizer(AutoTokenizer.from_pretrained(folder))
         self._weights = {name: tensor.clone() for name, tensor in self.base.state_dict().items()}
