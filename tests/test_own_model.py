@@ -47,7 +47,7 @@ def test_a_model_of_another_architecture_is_scored(runs, tmp_path, capsys):
 
     def edit(model, tokenizer, request):
         with torch.no_grad():
-            model.transformer.wte.weight[request["target_ids"][0]] += 1.0
+            model.transformer.wte.weight[request["target_ids"][0]] += torch.linspace(-2, 2, 8)
 
     with pytest.raises(DoorError, match="give a model where the folder has none"):
         examine(edit, runs / "text", tmp_path / "none")
