@@ -306,7 +306,7 @@ class ExportSettings(CaseSettings):
         if self.gold and (self.with_cases or self.corpus):
             raise ValueError("cases are for editors, which never see gold: give cases or gold, not both")
         if bool(self.edit) != bool(self.editor):
-            raise ValueError('an edit needs an editor, and an editor an edit: --edit "S R = O" rome')
+            raise ValueError('edit goes with who makes it: --edit "S R = O" rome')
         if self.edit and (self.gold or self.with_cases):
             raise ValueError("an edited model is written alone: leave out cases and gold")
         if self.and_runs and not self.gold:
