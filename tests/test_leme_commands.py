@@ -6,6 +6,9 @@ import json
 import pytest
 
 from testbed import corpus, edit, report, train
+from testbed.evaluations.leme import Leme
+from testbed.evaluations.leme.metrics import EDIT_SUBJECT
+from testbed.scores.metric import labels_of
 from tests.runs import MODEL, at, complaint
 
 FEW = "--world.subjects 80 --world.coupled.objects 4 --exact.planted 0.2".split()
@@ -27,7 +30,7 @@ def runs(tmp_path_factory):
 def test_the_whole_command(runs, capsys):
     editors = ["none", "lora-down", "in-context"]
     assert edit.main(["leme", *at(runs), *SOME, *editors, "--leme.controls"]) == 0
-    assert "edit.subject" in capsys.readouterr().out
+    assert labels_of(Leme().metrics)[EDIT_SUBJECT] in capsys.readouterr().out
     assert report.main(at(runs)) == 0
     page = (runs / "x" / "report" / "index.html").read_text(encoding="utf-8")
     for said in (

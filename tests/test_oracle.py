@@ -61,7 +61,8 @@ def test_an_edit_comes_near_what_it_was_told(toy, monkeypatch):
     monkeypatch.setattr(Oracle, "named", 2)
     editor = Oracle(OracleConfig(FitConfig(steps=80, tolerance=0.01, learning_rate=0.01)))
     batch = jax.tree.map(lambda x: x[None], request)
-    deltas, _ = edit_batch(editor, toy.model, {}, batch, toy.keys[:1])
+    state = editor.prepare(toy.model, toy.sample)
+    deltas, _ = edit_batch(editor, toy.model, state, batch, toy.keys[:1])
     edited = toy.model.with_delta(jax.tree.map(lambda x: x[0], deltas))
     targets = beliefs_of(request, 2)
 
