@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_left_out_and_counted(tmp_path):
         "subjects with one relation": 1,
     }
     (named,) = account.named.values()
-    assert named == ["born in (50%)"]
+    assert named == ["born in (33%)"]
     several = Account()
     with pytest.raises(InputError, match="distinct objects"):
         world_of(tmp_path / "w.tsv", text, several, several="drop")
