@@ -21,7 +21,7 @@ from experiments.figures import FIGURES, Figure, write_figures
 
 PAGES = [page for page in list_pages() if BLOCK.search(page.read_text(encoding="utf-8"))]
 FINDINGS = sorted((HOME / "docs" / "findings").glob("*.md"))
-LONG = ("hase", "papers")
+LONG = ("papers",)
 """Pages of several questions."""
 HABITS = re.compile(r"what to see|(?<!-)\b(?:bars?|asks?|says?|told|heeds?)\b", re.IGNORECASE)
 """Words of a laboratory's diary."""
