@@ -47,7 +47,7 @@ def test_the_whole_command(runs, capsys):
         "(Table 5)",
         "Flaws of texts",
         "How often a judge by keywords would err",
-        "D_d by property beside the paper's (Tables 10 to 15)",
+        "(Tables 10 to 15)",
         "printed",
         "n = ",
     )
