@@ -72,7 +72,7 @@ def test_what_the_corpus_states_wrongly_is_corrected(runs):
     assert edit.main(["leme", *at(runs), *SOME, "none", "--leme.corrections", "0.5"]) == 0
     assert report.main([*at(runs)]) == 0
     with (runs / "x" / "report" / "summary.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["subset"] == "correction"]
+        rows = [row for row in csv.DictReader(file) if row["subset"] == "correction" and row["cases"] != "0"]
     said = {row["reader"]: row["value"] for row in rows if row["metric"] == "edit.subject"}
     assert float(said["Bayesian reader"]) == 1
 
