@@ -7,12 +7,15 @@ import numpy as np
 
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase import ROLES, Hase
+from testbed.evaluations.hase import OTHER_SIDE, Hase
+from testbed.evaluations.hase import ROLES as ALL_ROLES
 from testbed.protocol import ABSENT
 from testbed.scores.summary import measure_reader
 from testbed.scores.temperature import temper
 
 HASE = Hase()
+ROLES = tuple(role for role in ALL_ROLES if role != OTHER_SIDE)
+"""Those of worlds in which no relation is another one from the other side."""
 CASES, OPTIONS = 11, 4
 REQUEST, CHILD = ROLES.index("s1r1"), ROLES.index("s1r2")
 

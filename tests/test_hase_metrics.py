@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from testbed.evaluations.hase import ROLES
 from testbed.evaluations.hase.metrics import (
     KEPT,
     MUST_CHANGE,
@@ -28,6 +27,7 @@ from tests.random_answers import (
     HASE,
     OPTIONS,
     REQUEST,
+    ROLES,
     RandomAnswers,
     draw_answers,
     flat,

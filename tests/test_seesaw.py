@@ -807,7 +807,7 @@ def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_gr
 def test_the_record_names_a_command_with_all_that_was_chosen():
     default = seesaw.STUDY.options
     chosen = replace(default, worlds=2, people=48, steps=9, edits=30, slow_edits=3)
-    options = "--edits 30 --worlds 2 --people 48 --steps 9 --slow-edits 3"
+    options = "--edits 30 --worlds 2 --slow-edits 3 --people 48 --steps 9"
     assert command_of_options("seesaw", chosen, default) == f"python -m experiments.seesaw {options}"
 
 

@@ -13,7 +13,7 @@ from testbed.engine.trace import stale_parts
 from testbed.engine.tuning import method_named
 from testbed.engine.versions import versions_of_cases
 from testbed.evaluations.catalogue import rebuild_evaluation
-from testbed.evaluations.hase import OF_OTHERS, OF_SUBJECT, ROLES, SPOT_CHECKS, Hase
+from testbed.evaluations.hase import OF_OTHERS, OF_SUBJECT, SPOT_CHECKS, Hase
 from testbed.evaluations.hase.metrics import name_at
 from testbed.evaluations.hase.spot_checks import SpotCheckSampler
 from testbed.protocol import hide_spot_checks
@@ -22,7 +22,7 @@ from testbed.scores.metric import metrics_shown_in
 from testbed.settings import EditSettings
 from tests.edited import HASE, hase_cases
 from tests.forks import fork_world
-from tests.random_answers import draw_answers, scores
+from tests.random_answers import ROLES, draw_answers, scores
 
 seeds = st.integers(0, 2**32 - 1)
 SHOWN = [role for role in ROLES if role not in SPOT_CHECKS]
