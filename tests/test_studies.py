@@ -40,6 +40,7 @@ BY_HAND = {
 """Studies of Hase's evaluation, and with which options they are tried."""
 FEW = ("none", "lora-down")
 TOYS = {
+    "bets": {"worlds": 1, "editors": ("lora-down",)},
     "demo_worlds": {"worlds": 1, "editors": FEW, "tuned": 2},
     "full_size": {"preset": "paper-laptop", "fact_count": 1000},
     "kinds": {"worlds": 1, "editors": FEW},
