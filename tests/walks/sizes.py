@@ -10,11 +10,13 @@ PAGES = (
 )
 """Pages that one reader reads, one after another in one folder. Readers walk side by side."""
 
-SMALL_WORLD = "--world.subjects 60 --world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4"
+SMALL_WORLD = "--world.subjects 60"
+FEW_OBJECTS = "--world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4"
 SMALL_MODEL = " ".join([*MODEL, "--train.steps 30 --train.row-length 100 --train.rows 8"])
 FEW_CASES = "--cases.count 6"
 SIZES = (
     ("testbed.corpus", SMALL_WORLD),
+    ("testbed.corpus tiny", FEW_OBJECTS),
     ("testbed.train", SMALL_MODEL),
     ("testbed.train paper-fast", "--train.warmup 2 --train.row-length 200"),
     ("testbed.edit", FEW_CASES),
