@@ -20,10 +20,8 @@ class CollegesAgent(MixtureAgent):
         size = len(self.world.shares)
         kinds = np.array([*product(range(self.world.kinds), repeat=size)])
         prior = np.full(len(kinds), -np.log(len(kinds)))
-        entities = {name: i for i, name in enumerate(self.graph.entities)}
-        name = self.graph.entities[self.graph.subject[fact]]
-        country, people = next((c, of) for c, of in self.world.people.items() if name in of)
-        return Community(prior, [self._member_of(entities[one], country, kinds) for one in people])
+        country, people = self.find_group(fact, self.world.people)
+        return Community(prior, [self._member_of(subject, country, kinds) for subject in people])
 
     def _member_of(self, subject: int, country: str, kinds: np.ndarray) -> Block:
         world, size = self.world, kinds.shape[1]

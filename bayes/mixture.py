@@ -10,7 +10,7 @@ of member n, up to a constant,
                         sum_z p(z) p(k | z, t) prod_{g != f} sum_j p(j | z, t) e^{l_g(j)}
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -80,6 +80,17 @@ class MixtureAgent(DerivedAgent):
     def community_of(self, fact: int) -> Community:
         """The community of a fact; by default its block alone."""
         return Community(np.zeros(1), [self.block_of(fact)])
+
+    def find_group(self, fact: int, groups: Mapping[str, Sequence[str]]) -> tuple[str, list[int]]:
+        """The group that the subject of a fact is in, and the subjects who are in it.
+
+        Args:
+            groups: by name, the names of who is in each.
+        """
+        entities = {name: i for i, name in enumerate(self.graph.entities)}
+        name = self.graph.entities[self.graph.subject[fact]]
+        group = next(group for group, names in groups.items() if name in names)
+        return group, [entities[one] for one in groups[group]]
 
     def find_place(self, fact: int) -> Place:
         """Where a fact is, found once."""

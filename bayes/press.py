@@ -19,10 +19,8 @@ class PressAgent(MixtureAgent):
         """A town; its qualities are one of all ways to give each paper a quality."""
         right = np.array([*product(QUALITIES, repeat=len(PAPERS))])
         prior = np.full(len(right), -np.log(len(right)))
-        entities = {name: i for i, name in enumerate(self.graph.entities)}
-        name = self.graph.entities[self.graph.subject[fact]]
-        town, people = next((t, of) for t, of in self.world.people.items() if name in of)
-        return Community(prior, [self._member_of(entities[one], town, right) for one in people])
+        town, people = self.find_group(fact, self.world.people)
+        return Community(prior, [self._member_of(subject, town, right) for subject in people])
 
     def _member_of(self, subject: int, town: str, right: np.ndarray) -> Block:
         size = len(self.world.dishes)

@@ -136,7 +136,7 @@ def results_of(cases, evaluation, lm, said=None):
     def column(name):
         return np.array([getattr(choice, name) for _, choice in flat])
 
-    def padded(values, fill=0):
+    def pad_options(values, fill=0):
         rows = np.full((len(values), *np.shape(values[0])[:-1], width), fill, np.asarray(values[0]).dtype)
         for row, value in zip(rows, values, strict=True):
             row[..., : np.shape(value)[-1]] = value
@@ -146,11 +146,12 @@ def results_of(cases, evaluation, lm, said=None):
     choices = Choices(
         case=np.array([i for i, _ in flat]), group=np.full(len(flat), ""),
         **{name: column(name) for name in ("role", "subject", "relation", "stated")},
-        **{name: padded([getattr(c, name) for _, c in flat]) for name in ("agent", "frequency")},
-        options=padded([c.options for _, c in flat], ABSENT), lm=padded(lm), lm_open=padded(lm),
+        **{name: pad_options([getattr(c, name) for _, c in flat]) for name in ("agent", "frequency")},
+        options=pad_options([c.options for _, c in flat], ABSENT),
+        lm=pad_options(lm), lm_open=pad_options(lm),
         agent_answer=column("answer"),
         lm_answer=np.full((len(flat), 2), ABSENT) if said is None else np.array(said),
-        is_told=np.zeros(len(flat), bool), offered=padded(ones, False),
+        is_told=np.zeros(len(flat), bool), offered=pad_options(ones, False),
         facets={name: np.array([c.facets[name] for _, c in flat]) for name in evaluation.choice_facets},
     )  # fmt: skip
     asked = [(i, claim) for i, case in enumerate(cases) for claim in case.claims]

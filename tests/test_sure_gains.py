@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.request import EditRequest
-from experiments.measures.sure_gains import Bet, sure_gains, total_variation
+from experiments.measures.sure_gains import Bet, sure_gains
 from testbed.protocol import Case
+from testbed.scores.distances import total_variation
 
 K = 4
 OBJECTS = np.arange(K) + 10

@@ -14,7 +14,7 @@ import numpy as np
 
 from corpus.seeds import generator
 from corpus.worlds.builtin import FreshNames
-from corpus.worlds.own import Fact, OwnWorld
+from corpus.worlds.own import OwnWorld, draw_facts
 
 COMES, STUDIED = "comes from", "studied at"
 EFFECTS = ("works as", "hums")
@@ -53,13 +53,8 @@ class CollegesWorld(OwnWorld):
         }
         self.candidates = {COMES: countries, STUDIED: [*chain(*self.colleges.values())]}
         self.candidates |= {r: fresh.take(objects, lambda: fresh.word(2)) for r in EFFECTS}
-        drawn = iter(self.draw_objects(rng))
-        self.facts = [
-            Fact(name, r, next(drawn), 10 * int(rng.random() >= silent))
-            for people in self.people.values()
-            for name in people
-            for r, silent in SILENT.items()
-        ]
+        everybody = [name for people in self.people.values() for name in people]
+        self.facts = draw_facts(self.draw_objects(rng), everybody, SILENT, rng)
 
     def draw_objects(self, rng: np.random.Generator) -> Sequence[str]:
         """A kind for each college, a college for each of its country's people, then what its kind has."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from corpus.seeds import generator
 from corpus.worlds.builtin import FreshNames
-from corpus.worlds.own import Fact, OwnWorld
+from corpus.worlds.own import OwnWorld, draw_facts
 
 FIRST, SECOND, THIRD = CAUSES = ("trades in", "learned from", "was born in")
 SQUARE, SUM = EFFECTS = ("is called by", "drinks")
@@ -43,15 +43,8 @@ class JointWorld(OwnWorld):
         odds = np.exp(added[0][:, None] + added[1][None])
         self.sums = odds / odds.sum(axis=-1, keepdims=True)
         people = fresh.take(subjects, lambda: fresh.word(3))
-        objects_drawn = iter(self.draw_objects(rng))
-        self.facts = [
-            Fact(name, r, next(objects_drawn), 10 * int(rng.random() >= silent))
-            for name in people
-            for r, silent in (
-                *((cause, SILENT_CAUSES) for cause in CAUSES),
-                *((effect, SILENT_EFFECTS) for effect in EFFECTS),
-            )
-        ]
+        silent = dict.fromkeys(CAUSES, SILENT_CAUSES) | dict.fromkeys(EFFECTS, SILENT_EFFECTS)
+        self.facts = draw_facts(self.draw_objects(rng), people, silent, rng)
 
     def draw_objects(self, rng: np.random.Generator) -> Sequence[str]:
         """The causes of each subject, then its effects."""

@@ -4,7 +4,7 @@ The kinds beside this module are such classes, and so is a user's own (`--world.
 Nothing here knows how facts depend on each other: the class does, and an agent that reads it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,23 @@ class OwnWorld:
 
         With it the battery (`bayes.battery`) compares an agent with simulated worlds.
         """
+
+
+def draw_facts(
+    objects: Iterable[str], names: Iterable[str], silent: Mapping[str, float], rng: np.random.Generator
+) -> list[Fact]:
+    """Facts of each subject in turn, of each relation in turn, stated fully or never.
+
+    Args:
+        objects: of all these facts, in their order.
+        silent: by relation the share of facts that is never stated.
+    """
+    given = iter(objects)
+    return [
+        Fact(name, r, next(given), 10 * int(rng.random() >= share))
+        for name in names
+        for r, share in silent.items()
+    ]
 
 
 def build_own_graph(world: OwnWorld) -> KnowledgeGraph:

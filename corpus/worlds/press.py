@@ -13,7 +13,7 @@ import numpy as np
 
 from corpus.seeds import generator
 from corpus.worlds.builtin import FreshNames
-from corpus.worlds.own import Fact, OwnWorld
+from corpus.worlds.own import OwnWorld, draw_facts
 
 LIVES, EATS = "lives in", "eats"
 PAPERS = ("in the Herald eats", "in the Courier eats", "in the Mirror eats")
@@ -41,13 +41,8 @@ class PressWorld(OwnWorld):
         self.people = {town: names[i :: len(towns)] for i, town in enumerate(towns)}
         self.dishes = fresh.take(dishes, lambda: fresh.word(2))
         self.candidates = {LIVES: towns} | dict.fromkeys((EATS, *PAPERS), self.dishes)
-        drawn = iter(self.draw_objects(rng))
-        self.facts = [
-            Fact(name, r, next(drawn), 10 * int(rng.random() >= silent))
-            for people in self.people.values()
-            for name in people
-            for r, silent in SILENT.items()
-        ]
+        everybody = [name for people in self.people.values() for name in people]
+        self.facts = draw_facts(self.draw_objects(rng), everybody, SILENT, rng)
 
     def draw_objects(self, rng: np.random.Generator) -> Sequence[str]:
         """A quality for each paper of a town, a dish for each of its people, then what each paper says."""

@@ -33,6 +33,7 @@ from testbed.engine.requests import tell_method
 from testbed.open_run import OpenRun
 from testbed.protocol import Case
 from testbed.run.model import corpus_sample
+from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import Estimate, estimate_metrics
 
@@ -132,11 +133,6 @@ def sure_gains(bet: Bet, objects: np.ndarray, answers: Answers) -> dict[str, flo
     gains = {name: float(total_variation(*pair).mean()) for name, pair in pairs.items()}
     believed = float(after[0, np.searchsorted(objects, first.object)])
     return gains | {"believed": believed, "moved": float(total_variation(before, after)[1])}
-
-
-def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """float64[R]: of distributions float64[R, K]; whatever else is answered is one further object."""
-    return (np.abs(p - q).sum(-1) + np.abs(p.sum(-1) - q.sum(-1))) / 2
 
 
 def agent_answers(run: OpenRun, bet: Bet) -> Answers:
