@@ -1,4 +1,5 @@
-"""The README's own commands, word for word: all are understood, and those that are quick are run here."""
+"""The README's own commands, word for word: all are understood, and those that are quick are run here. So is the
+tour's question after the demo."""
 
 import importlib
 import os
@@ -17,7 +18,14 @@ from testbed.commands.example import find_examples
 from tests.runs import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+
+
+def blocks_of(page):
+    return re.findall(r"^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks_of(README)
 SCRIPTS = [block for block in BLOCKS if block.startswith(("make ", "python ", "source "))]
 INLINE = [" ".join(code.split()) for code in re.findall(r"`(python -m\s[^`]+)`", README)]
 
@@ -37,8 +45,10 @@ COMMANDS = [call for script in (*SCRIPTS, *INLINE) for call in calls(script)]
 
 
 def ask_block():
-    [at] = [i for i, block in enumerate(BLOCKS) if "testbed.ask" in block]
-    return BLOCKS[at], BLOCKS[at + 1]
+    """The first question of the tour, and what it prints."""
+    blocks = blocks_of(TOUR)
+    at = next(i for i, block in enumerate(blocks) if "testbed.ask" in block)
+    return blocks[at], blocks[at + 1]
 
 
 def main_of(module):
@@ -47,8 +57,8 @@ def main_of(module):
 
 def test_they_are_found():
     modules = {module for module, _ in COMMANDS}
-    assert {f"testbed.{name}" for name in ("corpus", "train", "edit", "report", "ask")} < modules
-    assert {"testbed", "experiments.pretrain"} <= modules
+    assert {f"testbed.{name}" for name in ("corpus", "train", "edit", "report", "examine")} < modules
+    assert "experiments.pretrain" in modules
     assert [line for script in SCRIPTS for line in script.splitlines() if line.startswith("make ")]
 
 
@@ -118,7 +128,7 @@ def shown(checkout):
 
 
 @pytest.mark.slow
-def test_the_demo_says_what_the_readme_shows(shown, checkout):
+def test_the_demo_says_what_the_tour_shows(shown, checkout):
     script, output = ask_block()
     for said in (shown, typed(script, checkout)):
         # What the world and the agent say is the same everywhere; a model's numbers depend on the machine.
