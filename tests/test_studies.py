@@ -14,9 +14,7 @@ from corpus.files import write_json
 from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
-from experiments.measures.dependence_search import Search
 from experiments.measures.request_aims import SETTINGS
-from experiments.measures.revision_worlds import REPORT
 from experiments.studies import reach, requests
 from experiments.study import Findings, change_settings, command_of_options
 from testbed.engine.catalogue import whose_options
@@ -50,7 +48,6 @@ TOYS = {
     "reach": {"worlds": 1, "editors": ("lora-down",)},
     "readings": {"worlds": 1},
     "requests": {"worlds": 1, "some": 1, "untold": 1, "retractions": 4},
-    "revision": {"kinds": ("published",), "editors": FEW},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},
     "stability": {"worlds": 1, "vary": ("seed", "tokenizer"), "editors": (*FEW, "full"), "strength": None},
     "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
@@ -67,12 +64,6 @@ SMALLER = {
         "EDITORS_OF": dict(
             requests.EDITORS_OF, claims=("keyed-forms", "full"), doubt=("full, in doubt alone",)
         )
-    },
-    # A model of eight steps states nothing in which a dependence could be found.
-    "revision": {
-        "LISTS": {"report": REPORT[:1]},
-        "read_run_beliefs": lambda *_: None,
-        "search_dependence": lambda *_: Search((0, 0), None, 0, 0, 0, None, 0.0),
     },
     "taxi": {"TUNED": ("lora-down",)},
     "transfer": {"FACTS": 900},

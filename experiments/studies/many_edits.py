@@ -56,7 +56,7 @@ class Options(WorldOptions):
     first: int = 1
     """Seed of the first world."""
     on: tuple[str, ...] = ()
-    """Names of finished runs, such as those of experiments.revision, to edit in place of these worlds."""
+    """Names of finished runs to edit in place of these worlds."""
 
     @property
     def cells(self) -> list[Values]:
