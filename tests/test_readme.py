@@ -1,5 +1,7 @@
-"""The README's own commands, word for word: all are understood, and those that are quick are run here. So is the
-tour's question after the demo."""
+"""The README's own commands, and the tour's first question, word for word.
+
+All are understood, and those that are quick are run here.
+"""
 
 import importlib
 import os
