@@ -19,7 +19,6 @@ from typing import Literal
 from experiments.command import launch_module
 from experiments.measures.scaled import PAPER_FACTS, name_run
 from experiments.measures.sequences import half_life_table, kept_table
-from experiments.studies.revision import AT_NAMES
 from experiments.study import Changes, Study, Values, WorldOptions
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, KEPT, SKILL, STAYS, SUCCESS
 
@@ -36,7 +35,7 @@ def locate_by(editor: str, *switches: str) -> tuple[str, Changes]:
 VARIANTS: dict[str, tuple[str, Changes]] = {
     "keyed, decay": ("keyed", {"keyed.fit.decay": 0.03}),
     "keyed, 30 steps": ("keyed", {"keyed.fit.steps": 30}),
-    "keyed, two layers, 40 steps": AT_NAMES["keyed, two layers, 40 steps"],
+    "keyed, two layers, 40 steps": ("keyed", {"keyed.fit.layers": (0, 1), "keyed.fit.steps": 40}),
     "rome": locate_by("rome"),
     "memit": locate_by("memit"),
     **{f"memit, {switch}": locate_by("memit", switch) for switch in SWITCHES},
@@ -55,14 +54,10 @@ class Options(WorldOptions):
     """demo: worlds of the demo's kind; laptop: one of 100,000 facts."""
     first: int = 1
     """Seed of the first world."""
-    on: tuple[str, ...] = ()
-    """Names of finished runs to edit in place of these worlds."""
 
     @property
     def cells(self) -> list[Values]:
         """A model for each world."""
-        if self.on:
-            return [{"model": name, "seed": seed, "is_made": True} for seed, name in enumerate(self.on)]
         if self.scale == "laptop":
             return [{"model": name_run("paper-laptop", PAPER_FACTS), "seed": 0}]
         return [
