@@ -93,8 +93,8 @@ REFUSED = {
 
 @pytest.fixture
 def as_before():
-    """What an editor of these tests has changed is put back."""
-    at_interrupt = signal.getsignal(signal.SIGINT)
+    """An interrupt stops Python, also in a job in the background; what an editor has changed is put back."""
+    at_interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, at_interrupt)
     jax.config.update("jax_enable_x64", False)
