@@ -39,7 +39,7 @@ settings.load_profile("project")
 
 # What takes longest comes first, so that no process is left with one of these when the others are done.
 LONGEST = (
-    "readme", "every_call", "mesh", "circumstances", "faults", "commands", "editors", "report",
+    "studies", "readme", "every_call", "mesh", "circumstances", "faults", "commands", "editors", "report",
     "exact_agent", "delta", "training", "model", "evaluations", "sweep", "beliefs", "revision", "probes",
     "passages", "hase_sampling", "hase_cases", "associations", "tokenizer_files", "fine_tuning",
     "hase_metrics", "writing", "huggingface", "shard", "in_context", "leme", "strength", "grace",

@@ -238,7 +238,6 @@ def test_the_slice_has_couples_of_every_kind(real):
 
 
 @here
-@pytest.mark.slow
 def test_beliefs_about_real_couples_are_exact_and_links_stay(real):
     graph, _ = real
     config, rng = ExactConfig(row_mass=0.2), np.random.default_rng(0)

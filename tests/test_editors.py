@@ -160,7 +160,8 @@ def test_what_was_read_and_learned_from_is_counted(done):
     assert (steps >= 0).all()
     assert (read >= learned).all()
     assert (learned >= 0).all()
-    request, contexts = 2 * 4, (done.state.contexts != PAD).sum() if done.name in STORES else 0
+    memory = getattr(done.state, "memory", done.state)
+    request, contexts = 2 * 4, (memory.contexts != PAD).sum() if done.name in STORES else 0
     # Every fact stands behind no opening and behind each opening, whose "<s>" is there instead of its own.
     asked = 2 * (int(contexts) + (1 + CONTEXTS) * 3)
     sentences = 2 * 4

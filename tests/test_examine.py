@@ -243,7 +243,9 @@ def test_an_editor_elsewhere_is_examined_by_its_answers(small_suite, tmp_path, c
     out = " ".join(capsys.readouterr().out.split())
     assert "left out" in out
     assert "python -m testbed.examine answers --name my-editor --quick" in out
-    assert [path.name for path in exam.iterdir()] == [QUICK]
+    assert {path.name for path in exam.iterdir()} == {QUICK, "README.md", "eval.yaml"}
+    tasks = (exam / "eval.yaml").read_text(encoding="utf-8")
+    assert [f'- id: "{row}"' in tasks for row in ("states the request", "couples, written")] == [True, False]
     door.examine(lambda *_: None, exam / QUICK, answers / QUICK, report=lambda _: None)
     words = [str(answers), "--name", "mine", "--quick", "--runs", str(small_suite), "--folder", str(folder)]
     assert main(words) == 0

@@ -156,7 +156,6 @@ def assert_no_dutch_book(agent, a, b):
     assert sure_loss(prices, payoffs) < 1e-8
 
 
-@pytest.mark.slow
 @hypothesis_settings(max_examples=80)
 @given(worlds, st.booleans())
 def test_no_dutch_book(world, edited):

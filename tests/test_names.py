@@ -124,14 +124,6 @@ def test_every_phrasing_of_hostile_worlds(entities, relations):
     assert_all_parse_back(entities, relations[:1], ways)
 
 
-@pytest.mark.slow
-@seed(1)
-@hypothesis_settings(max_examples=600, database=None)
-@given(st.lists(labels, min_size=2, max_size=6), st.lists(labels, min_size=1, max_size=3))
-def test_every_sentence_of_many_hostile_worlds(entities, relations):
-    check(entities, relations)
-
-
 @seed(0)
 @hypothesis_settings(max_examples=300, database=None)
 @given(st.lists(labels, min_size=2, max_size=5), st.lists(labels, min_size=1, max_size=3))

@@ -446,7 +446,6 @@ def test_false_alarms_are_as_rare_as_they_say(monkeypatch):
         assert possible((np.array(p) <= level).sum(), trials, level, level)
 
 
-@pytest.mark.slow
 def test_a_detectable_difference_is_detected_four_times_in_five(monkeypatch):
     monkeypatch.setattr(statistics, "FLIPS", 999)
     draw, trials = rng(12), 400

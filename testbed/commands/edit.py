@@ -12,6 +12,7 @@ from corpus.errors import InputError
 from corpus.files import verify_folder, write_json, write_json_once
 from lm.language_model import LanguageModel
 from testbed.console import print_table, say, show_progress
+from testbed.engine.catalogue import entry_named
 from testbed.engine.methods import Method
 from testbed.engine.plan import PLAN
 from testbed.engine.records import Columns, control_stem, is_complete
@@ -77,6 +78,8 @@ def edit(options: EditSettings) -> None:
         InputError: no trained model, an unknown editor or evaluation, a corrupted file.
     """
     evaluation_named(options.evaluation)
+    for name in options.editors:
+        entry_named(name)
     jobs = plan_jobs(options)
     if options.shard:
         edit_shard(jobs, options)

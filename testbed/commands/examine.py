@@ -44,6 +44,7 @@ from testbed.engine.results import read_results
 from testbed.engine.trace import read_config
 from testbed.engine.versions import hash_native
 from testbed.evaluations.catalogue import evaluation_named
+from testbed.exam_dataset import write_exam_card
 from testbed.own import plain_name
 from testbed.protocol import Case
 from testbed.run.lock import only_one
@@ -112,6 +113,8 @@ def examine(options: ExamineSettings) -> None:
             results[name].append(read_world(world, found))
             folders[name][world.name] = found.jobs[0].folder
     if options.export:
+        asked = [world.name for world in worlds if not world.asks_texts]
+        write_exam_card(options.export, asked, f"credence-testbed, {card_title(options.quick, worlds)}")
         quick = " --quick" if options.quick else ""
         say(f"answer every folder of {options.export} into one of the same name below answers, then")
         say(f"python -m testbed.examine answers --name my-editor{quick}")

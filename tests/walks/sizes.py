@@ -63,6 +63,7 @@ LEFT_OUT = {
 NEEDS = {
     "import AutoModelForCausalLM, AutoTokenizer": ("torch", "transformers"),
     "import LoraConfig, get_peft_model\nfrom": ("torch", "transformers", "peft"),
+    "from datasets": ("datasets",),
     "from huggingface_hub": ("huggingface_hub", "yaml"),
     "from inspect_ai": ("inspect_ai",),
     "from nnsight": ("nnsight",),
