@@ -203,7 +203,12 @@ def test_quoted_cells_hold_anything(tmp_path):
         ("w.nt", rb"<a> <b> <c\uD800> .", r"w\.nt, line 1: .*escape sequence '\\uD800'"),
         ("w.nt", b'<a> <b> "c"@en .\n', "objects of all 1 facts are literals"),
         ("w.jsonl", b'{"a": "Ann"}\nno\n', "expected one JSON object of labels a line"),
-        ("w.jsonl", b'{"a": {"b": 1}, "c": 2, "d": 3}\n', "expected one JSON object of labels a line"),
+        ("w.jsonl", b'{"a": {"b": 1}, "c": 2, "d": 3}\n', r"labels a line.*\(row 1: 'a' is {'b': 1}\)"),
+        ("w.jsonl", b'{"a": "Ann"}\n{"a": ', r"labels a line.*\(line 2: Expecting value"),
+        ("w.json", b'[["Ann", "in", "Rome"],\n]', r"labels a line.*\(line 2: Expecting value"),
+        ("w.json", b"[" * 100_000, "labels a line"),
+        ("w.json", b'[["Ann", ["in"], "Rome"]]', r"\(row 1: '2' is \['in'\]\)"),
+        ("w.csv", b'a,b,c\nd,e,f\n"g,h\ni,j,k\n', r"w\.csv, line 3: expected .*'g,h"),
         ("w.json", b'[{"a": 1}]\n', "has the columns a; name three as --world.columns"),
         ("w.json", b'[{"a": 1}, 2]\n', "expected one JSON object of labels a line"),
         ("w.json", b'[{"a": 1}\n', "expected one JSON object of labels a line"),
@@ -213,6 +218,11 @@ def test_quoted_cells_hold_anything(tmp_path):
         ("w.nt", b"<a> <b> <c> .\n<a> <b> <\xff> .\n", r"w\.nt, line 2: .*UTF-8"),
         ("w.nt", b"# nothing\n", "the graph is empty"),
         ("w.parquet", b"PAR1 no", "not a Parquet file"),
+        ("w.parquet.gz", gzip.compress(b"PAR1 no"), "is a packed Parquet file; unpack it"),
+        ("w.zst", pa.compress(GOOD.encode() * 99, codec="zstd", asbytes=True)[:-9], "is damaged or cut off"),
+        ("w.gz.gz", gzip.compress(gzip.compress(GOOD.encode())), "is packed twice"),
+        ("w.rar", b"Rar!\x1a\x07", "is packed twice, or by tar, 7z or rar"),
+        ("w.tsv", b"Ann\t\tRome\n\tin\tOslo\n", "is empty; left out were 2 facts with an empty cell"),
     ],
 )  # fmt: skip
 def test_broken_files_are_refused_in_a_line_or_two(name, content, message, tmp_path):
@@ -268,7 +278,7 @@ def oracle(raw):
         if not line:
             continue
         try:
-            fields = [" ".join(field.split()) for field in line.decode().split("\t")]
+            fields = [" ".join(f.split()).strip(" \ufeff\u200b") for f in line.decode().split("\t")]
         except UnicodeDecodeError:
             return number, None, None
         if len(fields) != 3:
@@ -424,6 +434,13 @@ def text_of(rows, delimiter, quote=""):
         "bars.txt": text_of(ROWS, "|"),
         "wide.csv": text_of(WIDE, ","),
         "wide.tsv": text_of(WIDE, "\t"),
+        "half quoted.tsv": "".join(f'"{s}"\t{r}\t"{o}"\n' for s, r, o in ROWS),
+        "quoted body.tsv": "subject\trelation\tobject\n" + text_of(ROWS, "\t", '"'),
+        "apostrophes.csv": text_of(ROWS, ",", "'"),
+        "commas at the end.csv": text_of([(*row, "") for row in ROWS], ","),
+        "two tabs.tsv": text_of(ROWS, "\t\t"),
+        "invisible.tsv": text_of(ROWS[:9], "\t") + "\ufeff" + text_of(ROWS[9:], "\t\u200e"),
+        "lists.jsonl": "".join(json.dumps(row) + "\n\n" for row in ROWS),
         "lines.jsonl": "".join(json.dumps(dict(zip(ROLES, row, strict=True))) + "\n" for row in ROWS),
         "lines.txt": "".join(json.dumps(dict(zip(ROLES, row, strict=True))) + "\n" for row in ROWS),
         "list.json": "\ufeff" + json.dumps([dict(zip(ROLES, row, strict=True)) for row in ROWS], indent=1),
@@ -444,6 +461,8 @@ def text_of(rows, delimiter, quote=""):
         "facts.rdf": RDF_XML,
         "facts.xz": lzma.compress(HOMES.encode()),
         "facts": bz2.compress(HOMES.encode()),
+        "facts.tsv.zst": pa.compress(HOMES.encode(), codec="zstd", asbytes=True),
+        "facts.lz4": pa.compress(HOMES.encode(), codec="lz4", asbytes=True),
     }.items(),
 )  # fmt: skip
 def test_a_table_is_read_by_its_content(name, table, tmp_path):
@@ -499,6 +518,34 @@ def test_two_keys_of_a_wide_table_are_named_and_a_column_of_subjects_can_be_chos
         assert graph.entities[graph.subject[0]] == "p0"
         assert sorted(graph.relations) == ["born in", "citizen of", "mail"]
     assert len(said) == 1
+
+
+def test_values_of_every_type_are_labels_as_json_writes_them(tmp_path):
+    rows = [
+        {"id": f"p{i}", "born": 1900 + i % 3 if i % 2 else "unknown", "tall": i % 3 == 0, "note": None}
+        for i in range(12)
+    ]
+    for rows_of in (json.dumps(rows), "".join(json.dumps(row) + "\n" for row in rows)):
+        said, account = [], Account()
+        facts = told(world_of(tmp_path / "w.json", rows_of, account, said.append), account)
+        assert facts[:2] == [("p0", "born", "unknown"), ("p0", "tall", "true")]
+        assert account.left_out == {"facts with an empty cell": 12}
+        assert "'unknown' are read as names; if they say that there is nothing, --world.drop-ent" in said[1]
+
+
+def test_quotes_behind_a_backslash_are_part_of_a_cell(tmp_path):
+    rows = "".join(f'"{s} \\"x\\"","{r}","{o}"\n' for s, r, o in FACTS)
+    account = Account()
+    assert {s for s, _, _ in told(world_of(tmp_path / "w.csv", rows, account), account)} == {
+        'Ann "x"', 'Bob "x"',
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["drop_relations", "drop_entities"])
+def test_what_is_to_be_dropped_is_there(option, tmp_path):
+    name = option.replace("_", "-")
+    with pytest.raises(InputError, match=rf"--world.{name}: .*w\.tsv has no 'nobody'; leave it out"):
+        world_of(tmp_path / "w.tsv", GOOD, **{option: ("nobody",)})
 
 
 def test_an_empty_cell_is_no_fact(tmp_path):

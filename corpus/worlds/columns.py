@@ -62,6 +62,7 @@ def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa
     Raises:
         InputError: nothing says which columns they are.
     """
+    table = _drop_empty(table)
     roles = [[i for i, name in enumerate(table.first) if name.lower() in names] for names in ROLES]
     if all(len(places) == 1 for places in roles):
         return [table.body[places[0]] for places in roles]
@@ -166,6 +167,13 @@ def spread_rows(table: Table, subject: int) -> list[pa.ChunkedArray]:
         pa.chunked_array(relations, CELL),
         pa.chunked_array([chunk for i in others for chunk in table.body[i].chunks], CELL),
     ]
+
+
+def _drop_empty(table: Table) -> Table:
+    """The table without columns that have no name and no content, as where each line ends in a comma."""
+    cells = [column.cast(pa.string()) for column in table.columns]
+    full = [i for i, name in enumerate(table.first) if name or pc.any(pc.not_equal(cells[i], "")).as_py()]
+    return Table([table.columns[i] for i in full], [table.names[i] for i in full] if table.names else ())
 
 
 def _has_row_numbers(table: Table) -> bool:

@@ -85,7 +85,7 @@ def select_facts(
         if getattr(config, option) != getattr(WorldConfig, option):
             name = f"--world.{option.replace('_', '-')}"
             raise InputError(f"{name} does nothing where --world.pairs are given: leave one of them out")
-    dropped = {i for key in config.drop_relations if (i := facts.relations.find(key)) is not None}
+    dropped = _find_dropped("drop_relations", facts.relations, config, facts.source)
     triples = _drop_unwanted(facts, dropped, config, account)
 
     def find(relation: str) -> int | None:
@@ -115,7 +115,8 @@ def select_facts(
         least = {2: "two", 3: "three"}.get(config.min_relations, str(config.min_relations))
         names = ", ".join(facts.relations.of(relation_ids[chosen[:NAMED]]))
         more = ", ..." if len(chosen) > NAMED else ""
-        raise InputError(f"{facts.source}: no subject has {least} of the relations {names}{more}")
+        hint = "; if these are none, --world.columns says which columns are what" * (config.source == "tsv")
+        raise InputError(f"{facts.source}: no subject has {least} of the relations {names}{more}{hint}")
     if config.every_relation or two_objects:
         chosen = chosen[np.isin(chosen, selection[:, 1])]
         pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]
@@ -131,16 +132,31 @@ def select_facts(
     return graph
 
 
-def _drop_unwanted(facts: Facts, dropped: set[int], config: WorldConfig, account: Account) -> np.ndarray:
+def _find_dropped(option: str, labels: Labels, config: WorldConfig, source: str) -> list[int]:
+    """The ids that such an option names; those of its default may be missing.
+
+    Raises:
+        InputError: the source has no such id.
+    """
+    found = {key: labels.find(key) for key in getattr(config, option)}
+    unknown = [key for key, i in found.items() if i is None and key not in getattr(WorldConfig, option)]
+    if unknown:
+        name = f"--world.{option.replace('_', '-')}"
+        raise InputError(f"{name}: {source} has no {unknown[0]!r:.200}; leave it out")
+    return [i for i in found.values() if i is not None]
+
+
+def _drop_unwanted(facts: Facts, dropped: list[int], config: WorldConfig, account: Account) -> np.ndarray:
     """A copy of the triples, column by column, without relations and entities that are to be dropped."""
-    gone = [i for key in config.drop_entities if (i := facts.entities.find(key)) is not None]
-    out = np.isin(facts.triples[:, 1], [*dropped])
+    gone = _find_dropped("drop_entities", facts.entities, config, facts.source)
+    out = np.isin(facts.triples[:, 1], dropped)
     account.leave_out("facts of dropped relations", out.sum())
     about = ~out & (np.isin(facts.triples[:, 0], gone) | np.isin(facts.triples[:, 2], gone))
     account.leave_out("facts of dropped entities", about.sum())
     triples = _take_rows(facts.triples, ~(out | about) if dropped or gone else slice(None))
     if not len(triples):
-        raise InputError(f"{facts.source}: the graph is empty; no triple is left to take")
+        out = "; ".join(f"{count:,} {what}" for what, count in account.left_out.items())
+        raise InputError(f"{facts.source}: the graph is empty; left out were {out or 'no facts'}")
     return triples
 
 

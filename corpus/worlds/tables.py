@@ -6,17 +6,16 @@ and of RDF those whose object is a literal, are left out and counted.
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, NamedTuple, NoReturn
+from shlex import quote
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as arrow_json
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
@@ -25,6 +24,7 @@ from corpus.errors import InputError
 from corpus.files import require_regular
 from corpus.worlds.account import Account
 from corpus.worlds.columns import FEW_ROWS, Table, find_facts, spread_rows
+from corpus.worlds.json_rows import read_json
 from corpus.worlds.rawfiles import LONGEST_NAME, Watch, read_unwatched
 from corpus.worlds.rdf import FORMATS, read_rdf, short_name
 from corpus.worlds.selection import Facts
@@ -35,10 +35,16 @@ LOOKED_AT = 1 << 16
 """Bytes by which the form of a file is told."""
 # Python's white space, as classes of Arrow's regular expressions.
 SPACES = r"\pZ\t-\r\x1c-\x1f\x{85}"
-# White space that is not one space between two words.
-_UNTIDY = rf"^[{SPACES}]|[{SPACES}]$|[{SPACES}]{{2}}|[\t-\r\x1c-\x1f\x{{85}}]|[^\PZ ]"
+INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
+"""Characters without width that no name begins or ends with."""
+# White space that is not one space between two words, and what is invisible.
+_UNTIDY = (
+    rf"^[{SPACES}]|[{SPACES}]$|[{SPACES}]{{2}}|[\t-\r\x1c-\x1f\x{{85}}]|[^\PZ ]|^[{INVISIBLE}]|[{INVISIBLE}]$"
+)
+NOTHING = ("NULL", "null", "NA", "N/A", "n/a", "NaN", "nan", "None", "none", r"\N", "-", "?", "unknown")
+"""What often stands in a cell that has no name."""
 DELIMITERS = "\t,;|"
-PACKED = (".gz", ".xz", ".bz2", ".zip")
+PACKED = (".gz", ".xz", ".bz2", ".zst", ".lz4", ".zip")
 ENDINGS = {
     ".nt": "N-Triples",
     ".ntriples": "N-Triples",
@@ -56,7 +62,6 @@ ENDINGS = {
 """The form of a file by its name, where that tells."""
 _NODE = r"(?:<[^>\s]+>|_:\S+)"
 STARTS = {
-    "Parquet": r"PAR1",
     "JSON": r"\s*(?:\{\s*\"|\[\s*[\"{\[])",
     "Turtle": rf"(?:\s|#.*\n)*(?:(?:@(?:prefix|base)|PREFIX|BASE)\s|{_NODE}\s+<[^>\s]+>\s.*[;,]\s*$)",
     "RDF/XML": r"\s*(?:<\?xml[^>]*>\s*)?<rdf:RDF\s",
@@ -70,13 +75,15 @@ class Form(NamedTuple):
 
     Attributes:
         delimiter: between cells.
-        quoted: whether cells may stand in quotes.
+        quote: the character around cells; empty where there is none.
+        escape: the character before a quote that is none; empty where quotes are doubled.
         first: the cells of the first line.
         is_short: whether the first line lacks the first of its cells, "" here, as where R names rows.
     """
 
     delimiter: str
-    quoted: bool
+    quote: str
+    escape: str
     first: tuple[str, ...]
     is_short: bool
 
@@ -85,24 +92,25 @@ def find_form(path: Path, watch: Watch = read_unwatched) -> str | Form:
     """Parquet, JSON, a form of RDF, or how lines are taken apart.
 
     Raises:
-        InputError: a damaged archive, or UTF-16.
+        InputError: a damaged archive, a Parquet file in one, or UTF-16.
     """
     name = path.name.lower()
     while name.endswith(PACKED):
         name = name.rpartition(".")[0]
     kind = ENDINGS.get(Path(name).suffix)
     require_regular(path)
-    if kind == "Parquet":
-        return kind
     with path.open("rb") as file:
-        if file.read(4) == b"PAR1":
+        if file.read(4) == b"PAR1" or (kind == "Parquet" and path.suffix not in PACKED):
             return "Parquet"
     with open_table(path, watch) as stream:
-        text = stream.read(LOOKED_AT).decode("utf-8-sig", errors="replace")
+        start = stream.read(LOOKED_AT)
+    if start.startswith(b"PAR1"):
+        raise InputError(f"{path} is a packed Parquet file; unpack it")
     if kind:
         return kind
-    for kind, start in STARTS.items():
-        if re.match(start, text.lstrip(), re.MULTILINE):
+    text = start.decode("utf-8-sig", errors="replace")
+    for kind, begins in STARTS.items():
+        if re.match(begins, text.lstrip(), re.MULTILINE):
             return kind
     return _find_delimiter(
         [line for line in re.split(r"[\r\n]+", text) if line][:20], Path(name).suffix == ".csv"
@@ -119,12 +127,32 @@ def _find_delimiter(lines: list[str], is_csv: bool) -> Form:
             break
     else:
         delimiter = usual
-    cells = [cell for line in lines for cell in line.split(delimiter)]
-    quoted = delimiter != "\t" or all(re.fullmatch(r'"[^"]*"|-?[\d.]+', cell) for cell in cells)
-    rows = list(csv.reader(lines, delimiter=delimiter)) if quoted else [line.split("\t") for line in lines]
+    quote = _find_quote([line.split(delimiter) for line in lines[1:] or lines]) or '"' * (delimiter != "\t")
+    escaped = quote and any(re.search(rf"\\{quote}(?!{re.escape(delimiter)}|$)", line) for line in lines)
+    form = Form(delimiter, quote, "\\" if escaped else "", (), False)
+    rows = [*csv.reader(lines, **_dialect_of(form))]
     first = rows[0] if rows else []
     is_short = len(rows) >= FEW_ROWS and {len(row) for row in rows[1:]} == {len(first) + 1}
-    return Form(delimiter, quoted, tuple([""] * is_short + first), is_short)
+    return form._replace(first=tuple([""] * is_short + first), is_short=is_short)
+
+
+def _find_quote(rows: list[list[str]]) -> str:
+    """The character around all cells of some column; empty if there is none."""
+    columns = zip(*rows, strict=False)
+    return next(
+        (q for column in columns for q in "\"'" if all(re.fullmatch(f"{q}.+{q}", c) for c in column)), ""
+    )
+
+
+def _dialect_of(form: Form) -> dict[str, Any]:
+    """The same to `csv.reader`."""
+    return {
+        "delimiter": form.delimiter,
+        "quoting": csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
+        "quotechar": form.quote or None,
+        "escapechar": form.escape or None,
+        "doublequote": not form.escape,
+    }
 
 
 def read_delimited(path: Path, form: Form, columns: tuple[str, ...], watch: Watch) -> Table:
@@ -152,9 +180,10 @@ def read_delimited(path: Path, form: Form, columns: tuple[str, ...], watch: Watc
                 ),
                 arrow_csv.ParseOptions(
                     delimiter=form.delimiter,
-                    quote_char='"' if form.quoted else False,
-                    double_quote=form.quoted,
-                    newlines_in_values=form.quoted,
+                    quote_char=form.quote or False,
+                    double_quote=not form.escape,
+                    escape_char=form.escape or False,
+                    newlines_in_values=bool(form.quote),
                 ),
                 arrow_csv.ConvertOptions(include_columns=names, column_types=dict.fromkeys(names, CELL)),
             )
@@ -182,35 +211,6 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> Table:
         raise InputError(f"{path}: not a Parquet file of labels ({_first_line(error):.200})") from None
 
 
-def read_json_lines(path: Path, columns: tuple[str, ...], watch: Watch) -> Table:
-    """The fields of a file with one JSON object a line, or a list of objects or lists; or some of them.
-
-    Raises:
-        InputError: a line that is none, or no such field.
-    """
-    try:
-        with open_table(path, watch) as stream:
-            is_list = stream.peek(LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
-            rows = json.load(stream) if is_list else []
-            is_bare = isinstance(next(iter(rows), None), list)
-            if is_bare:
-                rows = [{str(i): cell for i, cell in enumerate(row, start=1)} for row in rows]
-            table = (
-                pa.Table.from_pylist(rows) if is_list else arrow_json.read_json(pa.PythonFile(stream, "r"))
-            )
-        chosen = [_find_column(path, table.column_names, column) for column in columns] or table.column_names
-        labels = _as_labels(table, chosen)
-        return Table(labels.columns) if is_bare else labels
-    except InputError:
-        raise
-    except (ValueError, TypeError, AttributeError, RecursionError, pa.ArrowNotImplementedError) as error:
-        why = _first_line(error)
-        raise InputError(
-            f"{path}: expected one JSON object of labels a line, such as "
-            f'{{"subject": "Ann", "relation": "born in", "object": "Rome"}} ({why:.200})'
-        ) from None
-
-
 def _as_labels(table: pa.Table, names: list[str]) -> Table:
     """Some columns as labels; no value is an empty label."""
     columns = []
@@ -220,6 +220,13 @@ def _as_labels(table: pa.Table, names: list[str]) -> Table:
             column = pc.fill_null(column.cast(pa.string()), "").dictionary_encode()
         columns.append(column.cast(CELL))
     return Table(columns, names)
+
+
+def _choose_columns(path: Path, table: Table, columns: tuple[str, ...]) -> Table:
+    """Some columns of a table, which may have no names; all if none is named."""
+    names = [*table.names] or [str(place + 1) for place in range(len(table.columns))]
+    places = [names.index(_find_column(path, names, column)) for column in columns] or range(len(names))
+    return Table([table.columns[i] for i in places], [names[i] for i in places] if table.names else ())
 
 
 def _find_column(path: Path, names: list[str], column: str) -> str:
@@ -266,19 +273,15 @@ def _check_columns(where: str, fields: list[str], columns: tuple[str, ...]) -> N
 
 
 def _read_lines(stream: IO[bytes], form: Form) -> Iterator[tuple[int, list[str], str]]:
-    """Number, fields and text of every line that is not empty; what is not UTF-8 becomes surrogates."""
-    newline = "" if form.quoted else None
+    """Number where it begins, cells and text of every line that is not empty; no UTF-8 becomes surrogates."""
+    newline = "" if form.quote else None
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline=newline)
-    if not form.quoted:
-        for number, line in enumerate(text, start=1):
-            if bare := line.removesuffix("\n"):
-                yield number, bare.split(form.delimiter), bare
-        return
     csv.field_size_limit(1 << 30)
-    rows = csv.reader(text, delimiter=form.delimiter)
-    for fields in rows:
-        if fields:
-            yield rows.line_num, fields, form.delimiter.join(fields)
+    rows, number = csv.reader(text, **_dialect_of(form)), 1
+    for cells in rows:
+        if cells:
+            yield number, cells, form.delimiter.join(cells)
+        number = rows.line_num + 1
 
 
 def _first_line(error: Exception) -> str:
@@ -351,6 +354,11 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         raise InputError(f"{path}: the graph is empty; {why}")
     triples, entities, relations = _encode_columns(columns)
     triples = _drop_blank(triples, entities, relations, account)
+    if doubtful := [name for name in NOTHING if pc.index(entities, name).as_py() >= 0]:
+        note(
+            f"{path}: {', '.join(map(repr, doubtful))} are read as names; if they say that there is nothing, "
+            f"--world.drop-entities {' '.join(map(quote, doubtful))} leaves these facts out"
+        )
     short = [pc.binary_length(strings).to_numpy() <= LONGEST_NAME for strings in (entities, relations)]
     is_short = short[0][triples[:, 0]] & short[1][triples[:, 1]] & short[0][triples[:, 2]]
     long = (f"{entities[triples[i, 0]].as_py()!r:.80}" for i in np.flatnonzero(~is_short))
@@ -412,7 +420,7 @@ def _read_table(path: Path, form: str | Form, columns: tuple[str, ...], watch: W
     if form == "Parquet":
         return read_parquet(path, columns)
     if form == "JSON":
-        return read_json_lines(path, columns, watch)
+        return _choose_columns(path, read_json(path, watch), columns)
     assert isinstance(form, Form), "RDF is read elsewhere"
     return read_delimited(path, form, columns, watch)
 
@@ -454,7 +462,8 @@ def _tidy_labels(strings: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """Different labels with white space collapsed, and the place of each string among them."""
     untidy = pc.match_substring_regex(strings, _UNTIDY)
     if pc.any(untidy).as_py():
-        tidy = [" ".join(label.split()) for label in strings.filter(untidy).to_pylist()]
+        labels = strings.filter(untidy).to_pylist()
+        tidy = [" ".join(label.split()).strip(INVISIBLE + " ") for label in labels]
         strings = pc.replace_with_mask(strings, untidy, pa.array(tidy, strings.type))
     encoded = strings.dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy()

@@ -7,6 +7,7 @@ import lzma
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +27,12 @@ OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"\xfd7zXZ": lzma.open,
     b"BZh": bz2.open,
+    b"\x28\xb5\x2f\xfd": partial(pa.CompressedInputStream, compression="zstd"),
+    b"\x04\x22\x4d\x18": partial(pa.CompressedInputStream, compression="lz4"),
 }
 """What opens a packed file, by its first bytes."""
+CLOSED = (*OPENERS, b"PK\x03\x04", b"PK\x05\x06", b"7z\xbc\xaf", b"Rar!")
+"""How what is still packed begins, or packed in a way that nothing here opens."""
 
 
 class _WatchedStream(io.RawIOBase):
@@ -67,7 +72,7 @@ def require_rows(path: Path | str, rows: int) -> None:
 
 @contextmanager
 def open_table(path: Path, watch: Watch) -> "Iterator[io.BufferedReader[Any]]":
-    """The bytes of a text file, unpacked if it is packed (gzip, xz, bzip2, zip), whatever it is called.
+    """The bytes of a text file, unpacked if it is packed (gzip, xz, bzip2, zstd, lz4, zip).
 
     Raises:
         InputError: a damaged archive, one of several files, or UTF-16.
@@ -80,12 +85,12 @@ def open_table(path: Path, watch: Watch) -> "Iterator[io.BufferedReader[Any]]":
             stream = _unpack_stream(path, file, stack)
             buffered = io.BufferedReader(_WatchedStream(file, stream, advance), BLOCK_BYTES)
             head = buffered.peek(4096)[:4096]
-            if head[257:262] == b"ustar":
-                raise InputError(f"{path} is a tar archive; unpack the table")
+            if head[257:262] == b"ustar" or head.startswith(CLOSED):
+                raise InputError(f"{path} is packed twice, or by tar, 7z or rar; unpack the table")
             if head.startswith(WIDE_MARKS) or head.count(0) > len(head) / 4:
                 raise InputError(f"{path} is UTF-16 or not text at all; save it as UTF-8")
             yield buffered
-        except (*DAMAGED, lzma.LZMAError, zipfile.BadZipFile) as error:
+        except (*DAMAGED, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:
             raise InputError(f"{path} is damaged or cut off ({error}); get it again") from None
 
 
