@@ -155,8 +155,8 @@ def _drop_unwanted(facts: Facts, dropped: list[int], config: WorldConfig, accoun
     account.leave_out("facts of dropped entities", about.sum())
     triples = _take_rows(facts.triples, ~(out | about) if dropped or gone else slice(None))
     if not len(triples):
-        out = "; ".join(f"{count:,} {what}" for what, count in account.left_out.items())
-        raise InputError(f"{facts.source}: the graph is empty; left out were {out or 'no facts'}")
+        parts = "; ".join(f"{count:,} {what}" for what, count in account.left_out.items())
+        raise InputError(f"{facts.source}: the graph is empty; left out were {parts or 'no facts'}")
     return triples
 
 

@@ -74,7 +74,8 @@ def timed_stages(findings: Findings) -> Iterator[Stage]:
     for cell in findings.cells:
         run = findings.run_of(cell)
         edited = partial(edit, findings.edits_of(cell, findings.options.editors[0]))
-        for title, work in (*findings.model_stages(cell), (f"edits of {run.name}", edited)):
+        stages: list[Stage] = [*findings.model_stages(cell), (f"edits of {run.name}", edited)]
+        for title, work in stages:
             yield title, partial(time_stage, run, title, work)
 
 
