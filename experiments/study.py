@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from shlex import quote
 from types import ModuleType
@@ -138,6 +138,8 @@ class Study:
         variants: editors by their names in tables, where these are none of the testbed: whose method, and how
             its edits differ from others.
         slow: editors that make `slow_edits`, an option of the study.
+        quick: editors take seconds, so that those with the same settings edit in one stage: what they share
+            is compiled once.
         tuning: where settings are chosen, if they are.
         pool: what differs between cells whose edits are pooled.
         views: tables of what was found, by what tells cells apart that are not pooled.
@@ -159,6 +161,7 @@ class Study:
     editors: Callable[[Values], Sequence[str]] = lambda values: values["editors"]
     variants: Mapping[str, tuple[str, Changes]] = field(default_factory=dict)
     slow: Sequence[str] = ()
+    quick: bool = False
     tuning: Callable[[Any], Tuning | None] = lambda _: None
     pool: Sequence[str] = ("seed",)
     views: Sequence[View] = ()
@@ -288,9 +291,9 @@ class Findings:
                 made.add(self.run_of(cell).name)
                 yield from self.model_stages(cell)
             about = "".join(f", {cell[key]}" for key in self._cells[0] if f"{{{key}" not in self.study.run)
-            for name in self.study.editors(cell):
-                title = f"edit {self.run_of(cell).name} by {name}{about}"
-                yield title, partial(self._edit, cell, name)
+            for names in self._editors_at_once(cell):
+                title = f"edit {self.run_of(cell).name} by {', '.join(names)}{about}"
+                yield title, partial(self._edit, cell, names)
 
     def model_stages(self, cell: Values) -> Iterator[Stage]:
         """A corpus, and a model trained to its last step or until the time is over."""
@@ -304,8 +307,18 @@ class Findings:
             settings = replace(self._settings_of(self._tuned_cell, name), cases=CaseConfig(tuning.cases))
             yield f"tune {name}", partial(tune, TuneSettings(**vars(settings)))
 
-    def _edit(self, cell: Values, name: str) -> None:
-        edit(self.edits_of(cell, name))
+    def _editors_at_once(self, cell: Values) -> Iterator[list[str]]:
+        """Who edits a cell in one stage."""
+        names = self.study.editors(cell)
+        if not self.study.quick:
+            yield from ([name] for name in names)
+            return
+        for _, alike in groupby(names, lambda name: replace(self.edits_of(cell, name), editors=("none",))):
+            yield list(alike)
+
+    def _edit(self, cell: Values, names: Sequence[str]) -> None:
+        each = [self.edits_of(cell, name) for name in names]
+        edit(replace(each[0], editors=tuple(editor for one in each for editor in one.editors)))
 
     def results(self, **where: Any) -> list[EditorResults]:
         """What each editor did in some cells together, by the names in tables."""
