@@ -41,8 +41,11 @@ VARIANTS: dict[str, tuple[str, Changes]] = {
     f"{name} {value:g}": (name, {f"{name}.{option}": value})
     for name, (option, values) in TRIED.items() for value in values
 }  # fmt: skip
-CHOSEN: Changes = {}
-"""Printed by `python -m experiments.kinds --development --edits 12`."""
+CHOSEN: Changes = {
+    "lora-down.learning-rate": 1e-3, "embeddings.learning-rate": 1e-3, "rome.farthest": 1.0,
+    "keyed-request.fit.learning-rate": 0.015, "keyed.sharpness": 2.0, "keyed-counting.majority": 0.8,
+}  # fmt: skip
+"""Of these, as `python -m experiments.kinds --development --edits 12` chose."""
 SHARED = {"subset": "new object of 2 or more"}
 SHOWN = (
     Column(m.FOLLOW, where=SHARED), m.FOLLOW_OTHERS, m.STAY_STATED, m.STAY_SILENT, m.KEPT, m.TV_OWN,
