@@ -60,6 +60,7 @@ TOYS = {
 """Every study, and with which options it is run whole, by few editors in one world."""
 SMALLER = {
     "full_size": {"EDITORS": {"stratified": ("keyed", "lora-down"), "published": ("lora-down",)}},
+    "kinds": {"LAWS": ("home", "colleges", "press")},
     "reach": {"PEOPLE": reach.PEOPLE | {"people": 24}},
     "requests": {
         "EDITORS_OF": dict(
