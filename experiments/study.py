@@ -25,7 +25,6 @@ from typing import Annotated, Any, NamedTuple
 
 import tyro
 
-from corpus.errors import InputError
 from experiments.by_case import CASES, write_cases
 from experiments.figures import Figure, figures_of_frame
 from experiments.record import read_searches, write_record
@@ -41,7 +40,7 @@ from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run, read_metrics
 from testbed.run.runtime import prepare_jax
-from testbed.run.settings import CorpusSettings, TrainSettings, as_plain_data
+from testbed.run.settings import Changes, CorpusSettings, TrainSettings, as_plain_data, change_settings
 from testbed.scores.frame import Frame, concat_frames
 from testbed.scores.gather import EditorResults, gather_results, pool_results
 from testbed.scores.summary import ScoredEditor, frame_of, score_editors
@@ -51,8 +50,6 @@ from testbed.settings import CaseConfig, EditSettings, TuneSettings
 
 Values = dict[str, Any]
 """What a cell is, and all that the study was asked; for edits also its `editor`, as tables call it."""
-Changes = dict[str, Any]
-"""Options of a command by their dotted names."""
 Edits = Annotated[int, tyro.conf.arg(aliases=["--cases"])]
 """How many; records before 2026-11-28 call the option --cases."""
 PLACES = ("runs", "minutes", "path", "facts")
@@ -440,48 +437,6 @@ def presets_of(study: Study, cell: Values) -> tuple[str, str, str]:
     """The presets of a cell's corpus, training and edits."""
     preset = study.preset(cell) if callable(study.preset) else study.preset
     return (preset, preset, preset) if isinstance(preset, str) else preset
-
-
-def change_settings(settings: Any, changes: Changes) -> Any:
-    """Settings with some options changed, by the names that a command line has for them.
-
-    >>> change_settings(EDIT["tiny"], {"cases.count": 12, "rome.token": "subject"}).configs["rome"].token
-    'subject'
-
-    Raises:
-        InputError: there is no such option.
-    """
-    parts: dict[str, dict[str, Any]] = {}
-    for name, value in changes.items():
-        head, _, rest = name.partition(".")
-        parts.setdefault(head.replace("-", "_"), {})[rest] = value
-    known = {one.name for one in fields(settings)}
-    new: dict[str, Any] = {}
-    for head, inner in parts.items():
-        if head in known:
-            new[head] = _change_part(getattr(settings, head), inner)
-            continue
-        # Options of editors and evaluations stand in two mappings, by their prefix.
-        where = next(
-            (where for where in ("configs", "evaluations") if head in _prefixes(settings, where)), None
-        )
-        if where is None:
-            options = ", ".join(sorted(known))
-            raise InputError(f"{type(settings).__name__} has no option {head}; choose among {options}")
-        key = _prefixes(settings, where)[head]
-        of = new.get(where, getattr(settings, where))
-        new[where] = {**of, key: _change_part(of[key], inner)}
-    return replace(settings, **new)
-
-
-def _change_part(part: Any, changes: dict[str, Any]) -> Any:
-    """A part of settings, or what is to stand in its place, with some options changed."""
-    part = changes.pop("", part)
-    return change_settings(part, changes) if changes else part
-
-
-def _prefixes(settings: Any, where: str) -> dict[str, str]:
-    return {key.replace("-", "_"): key for key in vars(settings).get(where, {})}
 
 
 def command_of_options(name: str, options: Any, default: Any) -> str:

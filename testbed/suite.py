@@ -1,56 +1,66 @@
-"""The frozen suite `v1` of `testbed.examine`: six small worlds, their models, and what is asked of edits.
+"""The frozen suites of `testbed.examine`: small worlds, their models, and what is asked of edits.
 
-One world for each kind of belief revision, and one for each of the other evaluations. World, corpus and cases
-are the same on every machine, and their hashes stand in `suite_v1.json`; a checkpoint may differ in its last
-bits between processors. Nothing here may be changed: a change is a suite `v2`. Importing this loads no NumPy
-and no JAX.
+`suites/suites.json` has everything as data: suites, the rows of their cards, and worlds, each as options that
+differ from a preset's. World, corpus and cases are the same on every machine, and their hashes stand there; a
+checkpoint may differ in its last bits between processors. A suite that has been frozen is never changed: a
+change is another suite. Importing this loads no NumPy and no JAX.
 """
 
 import hashlib
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpus.config import ExactConfig, TaxonomyWorld, WorldConfig
-from testbed.evaluations.hase import Hase
-from testbed.evaluations.leme import Leme
-from testbed.evaluations.seesaw import Seesaw
+from corpus.files import read_json
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
-from testbed.run.settings import CorpusSettings, TrainSettings
-from testbed.settings import CaseConfig, EditSettings
+from testbed.run.settings import CorpusSettings, TrainSettings, change_settings
+from testbed.settings import EditSettings
 
-SUITE = "v1"
-HASHES = Path(__file__).with_name(f"suite_{SUITE}.json")
+FOLDER = Path(__file__).with_name("suites")
+SUITES = FOLDER / "suites.json"
+QUICK, LATEST = "quick", "v2"
+"""A first look, and the suite that is meant where none is named."""
 ORACLE = "oracle"
-REFERENCES = ("none", "lora-down", "rome", "count-based", "self-bayes", ORACLE)
-"""Who stands beside the examined editor; the oracle where the questions can be halved."""
-QUICK_REFERENCES = ("none", "lora-down", "rome", "count-based")
-"""The same for a quick look: those whose edits take seconds."""
-PUBLISHED, PERSISTING, DRAWN, TAXONOMY, PEOPLE, COUPLES = (
-    "published", "persisting", "drawn", "taxonomy", "people", "couples",
-)  # fmt: skip
-REVISION = (PUBLISHED, PERSISTING, DRAWN)
-"""The kinds of belief revision: as Hase et al. published it, persisting facts, statements that are draws."""
-QUICK = "demo"
-"""The world of a quick look; published, too."""
-_OF_CAUSES = {"hase": Hase(edits="upstream", reinforce=0.0)}
-"""Requests that contradict the truth, of causes."""
 
 
-class SuiteWorld(NamedTuple):
-    """A world of the suite.
+class Row(NamedTuple):
+    """A number of the card.
 
     Attributes:
-        name: of the world.
-        corpus, training: how it and its model are made.
-        edits: what is asked; its editors are the references.
+        name: of the row.
+        says: what it is, for people.
+        metric: of the worlds' evaluation.
+        worlds: over which it is taken, all of one kind.
+        parts: which of the cases, by the evaluation's subsets; all of them without any.
+        kind: of the worlds.
     """
 
     name: str
+    says: str
+    metric: str
+    worlds: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    kind: str = ""
+
+
+class SuiteWorld(NamedTuple):
+    """A world of a suite.
+
+    Attributes:
+        name: of the world.
+        kind: how its facts depend on each other; editors stand by the kind in which they are worst.
+        corpus, training: how it and its model are made.
+        edits: what is asked.
+        frozen: hashes of what it is, and how well its model knows it; empty before it is frozen.
+    """
+
+    name: str
+    kind: str
     corpus: CorpusSettings
     training: TrainSettings
     edits: EditSettings
+    frozen: Mapping[str, Any] = {}
 
     @property
     def run(self) -> Run:
@@ -60,65 +70,48 @@ class SuiteWorld(NamedTuple):
     @property
     def asks_texts(self) -> bool:
         """Whether models are asked to write, which they are not by files."""
-        return self.name == COUPLES
+        return self.edits.evaluation == "leme"
+
+    def draw_twin(self, secret: str, frozen: Mapping[str, Any]) -> "SuiteWorld":
+        """A world of the same kind with another seed, which only who has the secret can tell."""
+        seed = int.from_bytes(hashlib.sha256(f"{secret} {self.name}".encode()).digest()[:4], "big") // 2
+        where = {"run": f"suite-twin-{self.name}", "seed": seed}
+        settings = (change_settings(one, where) for one in (self.corpus, self.training, self.edits))
+        return SuiteWorld(self.name, self.kind, *settings, frozen)
 
 
-def list_worlds(runs: Path, quick: bool = False, twin: str = "") -> list[SuiteWorld]:
-    """The worlds of the suite; or the demo's world alone, asked less.
+class Suite(NamedTuple):
+    """Worlds, the rows of a card, and the editors that stand beside who is examined.
+
+    Attributes:
+        name: of the suite, as cards have it.
+        title: what it is called above a card.
+    """
+
+    name: str
+    title: str
+    worlds: list[SuiteWorld]
+    rows: list[Row]
+    references: tuple[str, ...]
+
+
+def list_suites() -> list[str]:
+    """The names of the suites."""
+    return [*read_json(SUITES)["suites"]]
+
+
+def read_suite(name: str, runs: Path) -> Suite:
+    """A suite by name.
 
     Args:
-        runs: folder of all runs.
-        twin: secret from which worlds of the same kinds are drawn instead, empty for the frozen ones.
+        runs: folder of all runs, in which its worlds lie.
     """
-    worlds = _list_frozen(runs, quick)
-    return [_draw_twin(world, twin) for world in worlds] if twin else worlds
-
-
-def _draw_twin(world: SuiteWorld, secret: str) -> SuiteWorld:
-    """A world of the same kind with another seed, which only who has the secret can tell."""
-    seed = int.from_bytes(hashlib.sha256(f"{secret} {world.name}".encode()).digest()[:4], "big") // 2
-    where: dict[str, Any] = {"run": f"suite-{SUITE}-twin-{world.name}", "seed": seed}
-    corpus, training = replace(world.corpus, **where), replace(world.training, **where)
-    return SuiteWorld(world.name, corpus, training, replace(world.edits, **where))
-
-
-def _list_frozen(runs: Path, quick: bool) -> list[SuiteWorld]:
-    if quick:
-        return [_make_world(QUICK, "tiny", 0, 24, runs, {}, 260, _OF_CAUSES)]
-    larger, smaller = (WorldConfig(subjects=subjects) for subjects in (240, 160))
-    persists = ExactConfig(persistence="fact", statements=12)
-    draws = ExactConfig(persistence="sentence", statements=12)
-    things = WorldConfig(source="taxonomy", taxonomy=TaxonomyWorld(superordinates=2))
-    people = WorldConfig(source="people", subjects=100)
-    couples = WorldConfig(source="coupled", subjects=90)
-    of_people = {"seesaw": Seesaw(others=8, phrasings=1)}
-    of_couples = {"leme": Leme(samples=1, longest=120)}
-    return [
-        _make_world(PUBLISHED, "tiny", 4601, 48, runs, {"world": larger}, 260, _OF_CAUSES),
-        _make_world(
-            PERSISTING,
-            "tiny",
-            4602,
-            80,
-            runs,
-            {"world": smaller, "kind": "exact", "exact": persists},
-            220,
-            _OF_CAUSES,
-        ),
-        _make_world(
-            DRAWN,
-            "tiny",
-            4603,
-            48,
-            runs,
-            {"world": smaller, "kind": "exact", "exact": draws},
-            220,
-            _OF_CAUSES,
-        ),
-        _make_world(TAXONOMY, "taxi", 4604, 40, runs, {"world": things}, 240, {}),
-        _make_world(PEOPLE, "seesaw", 4605, 32, runs, {"world": people}, 280, of_people),
-        _make_world(COUPLES, "leme", 4606, 32, runs, {"world": couples}, 160, of_couples),
-    ]
+    data = read_json(SUITES)
+    of = data["suites"][name]
+    worlds = [_read_world(one, data["worlds"][one], runs) for one in of["worlds"]]
+    rows = _read_rows(data["rows"], {world.name: world.kind for world in worlds})
+    title = "a quick look" if name == QUICK else f"suite {name}"
+    return Suite(name, title, worlds, rows, tuple(of["references"]))
 
 
 def can_edit(editor: str, edits: EditSettings) -> bool:
@@ -126,31 +119,26 @@ def can_edit(editor: str, edits: EditSettings) -> bool:
     return editor != ORACLE or edits.chosen_evaluation.can_be_halved
 
 
-def _make_world(
-    name: str,
-    preset: str,
-    seed: int,
-    edits: int,
-    runs: Path,
-    corpus: dict[str, Any],
-    steps: int,
-    evaluations: dict[str, Any],
-) -> SuiteWorld:
+def _read_world(name: str, data: Mapping[str, Any], runs: Path) -> SuiteWorld:
     """A world like that of a preset, with a seed of its own, and what is different in it."""
-    where: dict[str, Any] = {"run": f"suite-{SUITE}-{name}", "runs": runs, "seed": seed}
-    written = replace(CORPUS[preset], **where, **corpus)
-    training, edit = TRAIN[preset], EDIT[preset]
-    references = QUICK_REFERENCES if name == QUICK else REFERENCES
-    return SuiteWorld(
-        name,
-        written,
-        replace(training, train=replace(training.train, steps=steps), **where),
-        replace(
-            edit,
-            editors=tuple(one for one in references if can_edit(one, edit)),
-            cases=CaseConfig(edits),
-            agent="exact" if written.kind == "exact" else "paper",
-            evaluations=edit.evaluations | evaluations,
-            **where,
-        ),
+    where = {"run": f"suite-{name}", "runs": runs, "seed": data["seed"]}
+    settings = (
+        change_settings(of[data["preset"]], where | data[part])
+        for of, part in ((CORPUS, "corpus"), (TRAIN, "train"), (EDIT, "edit"))
     )
+    return SuiteWorld(name, data["kind"], *settings, data.get("frozen", {}))
+
+
+def _read_rows(rows: list[dict[str, Any]], kinds: Mapping[str, str]) -> list[Row]:
+    """The rows of some worlds, by kind; one that is said to be of each world is a row in each."""
+    found = []
+    for row in rows:
+        each = row.get("each", ())
+        named = [(f"{world}, {row['row']}", [world]) for world in each] or [(row["row"], row["worlds"])]
+        for name, worlds in named:
+            there = tuple(world for world in worlds if world in kinds)
+            if there:
+                parts = tuple(row.get("parts", ()))
+                found.append(Row(name, row["says"], row["metric"], there, parts, kinds[there[0]]))
+    order = [*dict.fromkeys(kinds.values())]
+    return sorted(found, key=lambda row: order.index(row.kind))

@@ -16,10 +16,10 @@ from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
 from experiments.measures.request_aims import SETTINGS
 from experiments.studies import reach, requests
-from experiments.study import Findings, change_settings, command_of_options
+from experiments.study import Findings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
-from testbed.run.settings import as_plain_data
+from testbed.run.settings import as_plain_data, change_settings
 from testbed.scores.frame import SCHEMA
 from tests.edited import cases_of, changed, first_edits, rows_of, write_edits
 from tests.runs import copied

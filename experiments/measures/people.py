@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from corpus.config import PeopleWorld
 from corpus.seeds import generator
-from experiments.study import Changes, Values
+from experiments.study import Values
+from testbed.run.settings import Changes
 
 SHARES = (8, 6, 4, 3, 2, 1)
 """Sizes of the groups, in 24ths of all people."""

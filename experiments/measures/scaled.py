@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from corpus.config import WorldConfig
-from experiments.study import Changes, StudyOptions, Values
+from experiments.study import StudyOptions, Values
 from testbed.presets import CORPUS, TRAIN
-from testbed.run.settings import CorpusSettings, TrainSettings
+from testbed.run.settings import Changes, CorpusSettings, TrainSettings
 
 PAPER_FACTS = 100_000
 OFTENEST = 20

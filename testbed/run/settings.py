@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from corpus.config import SENTENCES, DocumentConfig, ExactConfig, TokenizerConfig, WorldConfig
+from corpus.errors import InputError
 from lm.config import ClusterConfig, MeshConfig, ModelConfig, TrainConfig
 
 AgentName = str
@@ -19,6 +20,8 @@ GOLD = "gold:"
 AGENTS = ("paper", "exact")
 Tracking = Literal["none", "csv", "trackio", "wandb"]
 RequestName = Literal["evidence", "correction", "do"]
+Changes = dict[str, Any]
+"""Options of a command by their dotted names."""
 Learned = Literal["doubt", "sentence"]
 """Tokens of a request to learn: those in doubt (the object of a statement, the label of a claim), or
     all."""
@@ -152,3 +155,45 @@ def _convert_value(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_convert_value(one) for one in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def change_settings(settings: Any, changes: Changes) -> Any:
+    """Settings with some options changed, by the names that a command line has for them.
+
+    >>> change_settings(CorpusSettings(), {"world.subjects": 12}).world.subjects
+    12
+
+    Raises:
+        InputError: there is no such option.
+    """
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in changes.items():
+        head, _, rest = name.partition(".")
+        parts.setdefault(head.replace("-", "_"), {})[rest] = value
+    known = {one.name for one in fields(settings)}
+    new: dict[str, Any] = {}
+    for head, inner in parts.items():
+        if head in known:
+            new[head] = _change_part(getattr(settings, head), inner)
+            continue
+        # Options of editors and evaluations stand in two mappings, by their prefix.
+        where = next(
+            (where for where in ("configs", "evaluations") if head in _prefixes(settings, where)), None
+        )
+        if where is None:
+            options = ", ".join(sorted(known))
+            raise InputError(f"{type(settings).__name__} has no option {head}; choose among {options}")
+        key = _prefixes(settings, where)[head]
+        of = new.get(where, getattr(settings, where))
+        new[where] = {**of, key: _change_part(of[key], inner)}
+    return replace(settings, **new)
+
+
+def _change_part(part: Any, changes: dict[str, Any]) -> Any:
+    """A part of settings, or what is to stand in its place, with some options changed."""
+    part = changes.pop("", part)
+    return change_settings(part, changes) if changes else part
+
+
+def _prefixes(settings: Any, where: str) -> dict[str, str]:
+    return {key.replace("-", "_"): key for key in vars(settings).get(where, {})}
