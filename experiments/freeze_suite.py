@@ -1,42 +1,58 @@
-"""Write the hashes of the frozen suite: its worlds, corpora, cases and settings, and the weights made here.
+"""Freeze suites of testbed.examine: hashes of their worlds, and what the reference editors answer there.
 
 Command:
     python -m experiments.freeze_suite
 
-Run once for a suite. Its worlds and models are made where they are missing. Hashes that stand there already
-are held against those made here, and never replaced.
+Run once for a suite. Its worlds and models are made where they are missing, and the references edit them.
+Hashes that stand there already are held against those made here, and never replaced.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from corpus.files import read_json, write_json
 from experiments.command import launch_module
-from testbed.commands.examine import prepare_world
+from testbed.commands.examine import edit_world, prepare_world, read_world
+from testbed.console import say
+from testbed.engine.catalogue import editor_entries
+from testbed.reference_answers import answers_file, write_references
 from testbed.run.runs import provenance
 from testbed.run.runtime import describe_device
-from testbed.suite import HASHES, SUITE, list_worlds
+from testbed.scorecard import WorldResults, measure_editors
+from testbed.settings import ExamineSettings
+from testbed.suite import SUITES, read_suite
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the worlds are made."""
+    """What is frozen, and where the worlds are made."""
 
+    suites: tuple[str, ...] = ("quick", "v2")
+    """Suites whose references' answers are written; v1 has had its numbers since before there were any."""
     runs: Path = Path("runs")
     """Folder of all runs."""
 
 
 def run_study(settings: Settings) -> None:
-    """Make every world, and write or check its hashes."""
-    frozen: dict[str, Any] = read_json(HASHES) if HASHES.exists() else {"suite": SUITE, "worlds": {}}
-    known = frozen["worlds"]
+    """Make every world, write or check its hashes, and write the references' answers."""
     made_with = provenance()  # before the file of hashes, which is committed, changes
-    for world in (*list_worlds(settings.runs), *list_worlds(settings.runs, quick=True)):
-        _, digests = prepare_world(world, known.get(world.name))
-        made_here = digests | {"device": describe_device(), "made_with": made_with}
-        known[world.name] = made_here | known.get(world.name, {})
-        write_json(HASHES, frozen | {"worlds": known})
+    for name in settings.suites:
+        suite = read_suite(name, settings.runs)
+        results: dict[str, list[WorldResults]] = {editor: [] for editor in suite.references}
+        for world in suite.worlds:
+            judged, digests = prepare_world(world, may_be_new=True)
+            data = read_json(SUITES)
+            made_here = digests | {"device": describe_device(), "made_with": made_with}
+            data["worlds"][world.name]["frozen"] = made_here | dict(world.frozen)
+            write_json(SUITES, data)
+            for editor, jobs in edit_world(world, suite.references, [], ExamineSettings(), judged).items():
+                results[editor].append(read_world(world, jobs))
+        versions = {editor: editor_entries()[editor].version for editor in suite.references}
+        about = {"versions": versions, "made_with": made_with | {"device": describe_device()}}
+        data = read_json(SUITES)
+        data["suites"][name]["answers"] = write_references(name, measure_editors(suite.rows, results), about)
+        write_json(SUITES, data)
+        say(f"{answers_file(name)}: {answers_file(name).stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

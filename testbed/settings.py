@@ -328,13 +328,17 @@ class ScoreSettings(CaseSettings):
 
 @dataclass(frozen=True)
 class ExamineSettings:
-    """Who is examined on the frozen suite, and where the scorecard goes."""
+    """Who is examined on a frozen suite, and where the scorecard goes."""
 
     editors: tyro.conf.Positional[tuple[str, ...]] = ()
     """Names of built-in editors, my_module:MyEditor, or a folder of answers (see --export). Without any, the
     card has the reference editors alone."""
+    suite: Literal["v2", "v1"] = "v2"
+    """Which suite. v2: eleven worlds of six kinds; v1: the first six of them."""
     quick: bool = False
     """A first look: the demo's world and few edits, in two minutes. Do not compare its card with others."""
+    anew: bool = False
+    """Run the reference editors here, too; by default their numbers come with the suite."""
     twin: bool = False
     """Examine on the suite's private twin: worlds of the same kinds from a secret seed, which the first use
     draws and keeps in the folder of runs."""
@@ -361,6 +365,11 @@ class ExamineSettings:
             raise ValueError("export writes cases for editors elsewhere; leave out names of editors")
         if self.verify and (self.editors or self.export or self.quick or self.twin):
             raise ValueError("verify looks at one folder, which says what it is; leave out everything else")
+
+    @property
+    def suite_name(self) -> str:
+        """The suite that is meant: a quick look is one of its own."""
+        return "quick" if self.quick else self.suite
 
 
 @dataclass(frozen=True)

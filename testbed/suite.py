@@ -31,17 +31,19 @@ class Row(NamedTuple):
         name: of the row.
         says: what it is, for people.
         metric: of the worlds' evaluation.
+        better: "high" or "low".
         worlds: over which it is taken, all of one kind.
-        parts: which of the cases, by the evaluation's subsets; all of them without any.
         kind: of the worlds.
+        parts: which of the cases, by the evaluation's subsets; all of them without any.
     """
 
     name: str
     says: str
     metric: str
+    better: str
     worlds: tuple[str, ...]
-    parts: tuple[str, ...] = ()
     kind: str = ""
+    parts: tuple[str, ...] = ()
 
 
 class SuiteWorld(NamedTuple):
@@ -76,16 +78,18 @@ class SuiteWorld(NamedTuple):
         """A world of the same kind with another seed, which only who has the secret can tell."""
         seed = int.from_bytes(hashlib.sha256(f"{secret} {self.name}".encode()).digest()[:4], "big") // 2
         where = {"run": f"suite-twin-{self.name}", "seed": seed}
-        settings = (change_settings(one, where) for one in (self.corpus, self.training, self.edits))
-        return SuiteWorld(self.name, self.kind, *settings, frozen)
+        made = {key: change_settings(getattr(self, key), where) for key in ("corpus", "training", "edits")}
+        return self._replace(**made, frozen=frozen)
 
 
 class Suite(NamedTuple):
-    """Worlds, the rows of a card, and the editors that stand beside who is examined.
+    """Worlds, the rows of a card, and the editors that it compares.
 
     Attributes:
         name: of the suite, as cards have it.
         title: what it is called above a card.
+        references: who stands beside who is examined.
+        answers: hash of the references' answers that come with the suite; empty where they are run.
     """
 
     name: str
@@ -93,6 +97,7 @@ class Suite(NamedTuple):
     worlds: list[SuiteWorld]
     rows: list[Row]
     references: tuple[str, ...]
+    answers: str = ""
 
 
 def list_suites() -> list[str]:
@@ -111,7 +116,7 @@ def read_suite(name: str, runs: Path) -> Suite:
     worlds = [_read_world(one, data["worlds"][one], runs) for one in of["worlds"]]
     rows = _read_rows(data["rows"], {world.name: world.kind for world in worlds})
     title = "a quick look" if name == QUICK else f"suite {name}"
-    return Suite(name, title, worlds, rows, tuple(of["references"]))
+    return Suite(name, title, worlds, rows, tuple(of["references"]), of.get("answers", ""))
 
 
 def can_edit(editor: str, edits: EditSettings) -> bool:
@@ -122,11 +127,11 @@ def can_edit(editor: str, edits: EditSettings) -> bool:
 def _read_world(name: str, data: Mapping[str, Any], runs: Path) -> SuiteWorld:
     """A world like that of a preset, with a seed of its own, and what is different in it."""
     where = {"run": f"suite-{name}", "runs": runs, "seed": data["seed"]}
-    settings = (
+    corpus, training, edits = (
         change_settings(of[data["preset"]], where | data[part])
         for of, part in ((CORPUS, "corpus"), (TRAIN, "train"), (EDIT, "edit"))
     )
-    return SuiteWorld(name, data["kind"], *settings, data.get("frozen", {}))
+    return SuiteWorld(name, data["kind"], corpus, training, edits, data.get("frozen", {}))
 
 
 def _read_rows(rows: list[dict[str, Any]], kinds: Mapping[str, str]) -> list[Row]:
@@ -138,7 +143,9 @@ def _read_rows(rows: list[dict[str, Any]], kinds: Mapping[str, str]) -> list[Row
         for name, worlds in named:
             there = tuple(world for world in worlds if world in kinds)
             if there:
-                parts = tuple(row.get("parts", ()))
-                found.append(Row(name, row["says"], row["metric"], there, parts, kinds[there[0]]))
+                about = {key: row[key] for key in ("says", "metric", "better")}
+                found.append(
+                    Row(name, **about, worlds=there, kind=kinds[there[0]], parts=tuple(row.get("parts", ())))
+                )
     order = [*dict.fromkeys(kinds.values())]
     return sorted(found, key=lambda row: order.index(row.kind))

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,21 +15,20 @@ from corpus.files import CHECKSUMS, list_sealed, read_json, verify_folder
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.file_exchange.contradictions import SLACK, Name, find_contradiction
 from testbed.engine.records import TABLES, table_file
-from testbed.engine.results import Choices, Claims, Passages, Results, read_results
+from testbed.engine.results import AFTER_AN_EDIT, Results, read_results
 from testbed.engine.versions import hash_native
 from testbed.pages.leaderboard import Entry
 from testbed.protocol import ABSENT
 from testbed.run.strict_json import read_document
-from testbed.scorecard import UNEDITED, WorldResults, card_as_data, make_card
-from testbed.scores.card_format import ANSWERS, CARD, Card, CardEditor, standing_key
+from testbed.scorecard import WorldResults, card_as_data, make_card, measure_editors
+from testbed.scores.card_format import ANSWERS, CARD, Card, CardEditor, count_by_kind, standing_key
 from testbed.scores.gather import flatten_settings
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results
+from testbed.suite import Row
 
 OF_AN_EDIT = {"seconds", "steps", "forward", "backward", "fault"}
 """Columns of cases that say how an edit went; all others say what was asked."""
-AFTER = {"lm", "lm_open", "lm_answer", "lines", "ended", "tokens", "log_p"}
-"""Columns of questions that the edited model fills."""
 SAME, ALIKE = 1e-4, 0.05
 """By so much numbers of the same model may differ, and the answers of one from another kind of processor, on
 average, before any edit."""
@@ -89,23 +87,25 @@ def check_seal(folder: Path) -> Card:
     return card
 
 
-def check_card(folder: Path, card: Card, standards: Mapping[str, Standard]) -> CheckedCard:
+def check_card(
+    folder: Path, card: Card, rows: Sequence[Row], standards: Mapping[str, Standard]
+) -> CheckedCard:
     """Make a card again from its answers, which are held against the suite's cases and its unedited model.
 
     Args:
+        rows: of the suite.
         standards: by world, those that the card should have answers to.
 
     Raises:
         InputError: it cannot be made so; says which file or row is at fault.
     """
-    results = {UNEDITED: list[WorldResults](), card.examined: list[WorldResults]()}
+    results = list[WorldResults]()
     for world, standard in standards.items():
         answers = _read_answers(folder / ANSWERS / world, card, standard)
-        recalibrated = recalibrate_results(answers, standard.temperatures)
-        results[UNEDITED].append(standard.unedited._replace(results=forget_edits(recalibrated)))
-        if card.examined != UNEDITED:
-            results[card.examined].append(standard.unedited._replace(results=recalibrated))
-    made = card_as_data(make_card(results))
+        results.append(
+            standard.unedited._replace(results=recalibrate_results(answers, standard.temperatures))
+        )
+    made = card_as_data(make_card(rows, measure_editors(rows, {card.examined: results})))
     own = next(one for one in made["editors"] if one["editor"] == card.examined)
     is_same = all(card.worlds[world].weights == standard.weights for world, standard in standards.items())
     for one in made["editors"]:
@@ -113,7 +113,7 @@ def check_card(folder: Path, card: Card, standards: Mapping[str, Standard]) -> C
         if len(said) != 1 or (unlike := find_unlike(said[0], one, SAME if is_same else ALIKE)):
             why = unlike if len(said) == 1 else "not there once"
             raise InputError(f"{folder / CARD}, editors, {one['editor']}: {why}")
-    seconds = {one.world: float(one.results.cases["seconds"].mean()) for one in results[card.examined]}
+    seconds = {one.world: float(one.results.cases["seconds"].mean()) for one in results}
     return CheckedCard(folder, card, own, made["rows"], _is_native(card), seconds)
 
 
@@ -125,19 +125,6 @@ def _is_native(card: Card) -> bool:
         == (card.examined, entry.version, False, hash_native(card.examined))
         for method in card.methods.values()
     )
-
-
-def forget_edits(results: Results) -> Results:
-    """The results of who edits nothing, on the same model."""
-
-    def before(table: Choices | Claims | Passages) -> Any:
-        held = {name: getattr(table, name).copy() for name in AFTER & {*table._fields}}
-        for column in held.values():
-            column[:, 1] = column[:, 0]
-        return table._replace(**held)
-
-    tables = {name: before(getattr(results, name)) for name in ("choices", "claims", "passages")}
-    return replace(results, **tables, lost=None)
 
 
 def find_unlike(said: CardEditor, made: Mapping[str, Any], slack: float) -> str:
@@ -218,7 +205,7 @@ def find_differences(theirs: Results, ours: Results) -> Iterator[str]:
     for table in ("choices", "claims", "passages"):
         one, other = getattr(theirs, table)._asdict(), getattr(ours, table)._asdict()
         facets = other.pop("facets", {})
-        for name in other.keys() - AFTER:
+        for name in other.keys() - AFTER_AN_EDIT:
             if not _equal(one[name], other[name]):
                 yield f"{table}.{name}"
         for name, column in facets.items():
@@ -309,10 +296,11 @@ def list_entries(
     """
     examined = [one.card.examined for one in cards]
     entries, known = [], editor_entries()
+    kinds = {row["row"]: row["kind"] for one in cards for row in one.rows}
     for reference in references:
         if reference["editor"] not in examined:
             about = {"origin": "reference", "what it changes": known[reference["editor"]].about}
-            entries.append(_make_entry(reference["editor"], reference, about))
+            entries.append(_make_entry(reference["editor"], reference, kinds, about))
     for one in cards:
         name, folder = one.card.examined, one.folder.name
         settings = {world: _list_settings(method.settings) for world, method in one.card.methods.items()}
@@ -333,8 +321,8 @@ def list_entries(
         label = name if examined.count(name) == 1 else f"{name} ({folder})"
         explorer = f"{folder}/explorer/index.html"
         has_explorer = (one.folder / "explorer" / "index.html").exists()
-        entries.append(_make_entry(label, one.made, about, folder, explorer if has_explorer else ""))
-    return sorted(entries, key=lambda entry: standing_key(entry.name, entry.better, entry.worse))
+        entries.append(_make_entry(label, one.made, kinds, about, folder, explorer if has_explorer else ""))
+    return sorted(entries, key=lambda entry: standing_key(entry.name, entry.counts))
 
 
 def _list_settings(settings: Mapping[str, Any]) -> str:
@@ -344,7 +332,13 @@ def _list_settings(settings: Mapping[str, Any]) -> str:
 
 
 def _make_entry(
-    name: str, made: Mapping[str, Any], about: Mapping[str, str], folder: str = "", explorer: str = ""
+    name: str,
+    made: Mapping[str, Any],
+    kinds: Mapping[str, str],
+    about: Mapping[str, str],
+    folder: str = "",
+    explorer: str = "",
 ) -> Entry:
-    counts = made["rows surely better"], made["rows surely worse"]
-    return Entry(name, folder, made["numbers"], *counts, about, explorer)
+    numbers = made["numbers"]
+    verdicts = {row: number["over no edit"]["verdict"] for row, number in numbers.items()}
+    return Entry(name, folder, numbers, count_by_kind(kinds, verdicts), about, explorer)

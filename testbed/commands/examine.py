@@ -1,4 +1,4 @@
-"""A scorecard on the frozen suite v1, beside that of known editors."""
+"""A scorecard on a frozen suite, beside that of known editors."""
 
 import hashlib
 import json
@@ -47,22 +47,31 @@ from testbed.evaluations.catalogue import evaluation_named
 from testbed.exam_dataset import write_exam_card
 from testbed.own import plain_name
 from testbed.protocol import Case
+from testbed.reference_answers import list_changed_references, read_references
 from testbed.run.lock import only_one
 from testbed.run.model import load_model
 from testbed.run.runs import ORIGIN, differing_settings, finished_training, fit_settings, provenance
 from testbed.run.runtime import describe_device, prepare_jax
 from testbed.run.world import World, load_world
-from testbed.scorecard import Scorecard, WorldResults, card_as_data, card_table, make_card
+from testbed.scorecard import (
+    Measured,
+    Scorecard,
+    WorldResults,
+    card_as_data,
+    card_table,
+    make_card,
+    measure_editors,
+)
 from testbed.scores.card_format import ANSWERS, BOUND, CARD, FORMAT
 from testbed.scores.recalibration import recalibrate_results
 from testbed.scores.tables import format_cell, markdown_section
 from testbed.scores.versions import select_versions
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
-from testbed.suite import HASHES, SUITE, SuiteWorld, can_edit, list_worlds
+from testbed.suite import LATEST, SUITES, Suite, SuiteWorld, can_edit, read_suite
 
 PAGE = "scorecard.md"
-TWIN, TWIN_SECRET = f"{SUITE}-twin", f"twin-{SUITE}.json"
-"""The suite's private twin, and the file of its secret among the runs."""
+TWIN, TWIN_SECRET = "-twin", "twin.json"
+"""What the name of a suite's private twin ends with, and the file of its secret among the runs."""
 
 
 class Examined(NamedTuple):
@@ -88,48 +97,57 @@ def examine(options: ExamineSettings) -> None:
 
         verify_card(options.verify, options.runs)
         return
-    worlds, known = find_suite(options.runs, options.quick, options.twin)
-    editors = name_editors(options, worlds[0].edits.editors)
+    suite = find_suite(options.suite_name, options.runs, options.twin)
+    editors = name_editors(options, suite.references)
     for editor in editors:
-        check_answers(editor, worlds)
-    references = worlds[0].edits.editors
-    results: dict[str, list[WorldResults]] = {name: [] for name in references}
+        check_answers(editor, suite.worlds)
+    beside, about = read_references(suite) if not options.anew else ({}, {})
+    for line in list_changed_references(about):
+        say(f"{line}; --anew makes them again")
+    # Those whose answers come with the suite are not run; the private twin is for the examined editor alone.
+    running = () if beside or options.twin else suite.references
+    results: dict[str, list[WorldResults]] = {name: [] for name in running}
     results |= {editor.name: [] for editor in editors}
     digests: dict[str, dict[str, Any]] = {}
     folders: dict[str, dict[str, Path]] = {name: {} for name in results}
+    worlds = suite.worlds if results or options.export else []
     for number, world in enumerate(worlds, 1):
         say(f"world {number} of {len(worlds)}: {world.name}")
         if options.export and world.asks_texts:
             say("it asks for texts, which answers by files cannot have; it is left out")
             continue
-        judged, digests[world.name] = prepare_world(world, known.get(world.name), options.twin)
+        judged, digests[world.name] = prepare_world(world, options.twin)
         if options.twin:
             keep_twin(options.runs, world.name, digests[world.name])
         if options.export:
             export_world(world, options.export)
             continue
-        jobs = edit_world(world, editors, options, judged)
+        jobs = edit_world(world, running, editors, options, judged)
         for name, found in jobs.items():
             results[name].append(read_world(world, found))
             folders[name][world.name] = found.jobs[0].folder
     if options.export:
         asked = [world.name for world in worlds if not world.asks_texts]
-        write_exam_card(options.export, asked, f"credence-testbed, {card_title(options.quick, worlds)}")
-        quick = " --quick" if options.quick else ""
+        write_exam_card(options.export, asked, f"credence-testbed, {card_title(suite)}")
+        which = "" if suite.name == LATEST else " --quick" if options.quick else f" --suite {suite.name}"
         say(f"answer every folder of {options.export} into one of the same name below answers, then")
-        say(f"python -m testbed.examine answers --name my-editor{quick}")
+        say(f"python -m testbed.examine answers --name my-editor{which}")
     else:
-        report_card(options, editors, worlds, results, digests, folders)
+        report_cards(options, suite, editors, beside, results, digests, folders)
 
 
-def find_suite(runs: Path, quick: bool, twin: bool) -> tuple[list[SuiteWorld], dict[str, Any]]:
-    """The worlds of the suite or of its private twin, and by name what is known of them."""
+def find_suite(name: str, runs: Path, twin: bool = False) -> Suite:
+    """A suite, or its private twin."""
+    suite = read_suite(name, runs)
     if not twin:
-        return list_worlds(runs, quick), read_json(HASHES)["worlds"]
+        return suite
     if not (runs / TWIN_SECRET).exists():
         write_record(runs / TWIN_SECRET, {"secret": secrets.token_hex(16), "worlds": {}})
     record = read_record(runs / TWIN_SECRET)
-    return list_worlds(runs, quick, record["secret"]), record["worlds"]
+    worlds = [one.draw_twin(record["secret"], record["worlds"].get(one.name, {})) for one in suite.worlds]
+    return suite._replace(
+        name=f"{name}{TWIN}", title=f"the private twin of {suite.title}", worlds=worlds, answers=""
+    )
 
 
 def keep_twin(runs: Path, name: str, digests: dict[str, Any]) -> None:
@@ -168,14 +186,11 @@ def check_answers(editor: Examined, worlds: Sequence[SuiteWorld]) -> None:
         raise InputError(f"{editor.word} has no folder {missing[0]}; answer every world of --export")
 
 
-def prepare_world(
-    world: SuiteWorld, known: dict[str, Any] | None, may_be_new: bool = False
-) -> tuple[JudgedCases, dict[str, Any]]:
+def prepare_world(world: SuiteWorld, may_be_new: bool = False) -> tuple[JudgedCases, dict[str, Any]]:
     """Make a world's corpus and model where they are missing; it is the suite's before anything is trained.
 
     Args:
-        known: what the suite says of it.
-        may_be_new: whether nothing need be known of it.
+        may_be_new: whether it need not be frozen yet.
 
     Returns:
         Its agent and cases; and what it is: digests, settings, weights and accuracy of its model.
@@ -188,24 +203,28 @@ def prepare_world(
     made = load_world(world.run)
     judged = draw_with_agent(made, world.edits)
     digests = digest_world(world, made, judged[1])
-    if known or not may_be_new:
-        check_world(world, digests, known or {})
+    if world.frozen or not may_be_new:
+        check_world(world, digests)
     if not world.run.finished_file.exists():
         train(world.training)
     digests |= describe_model(world, made)
-    compare_models(world, digests, known or {})
+    compare_models(world, digests)
     return judged, digests
 
 
 def edit_world(
-    world: SuiteWorld, editors: Sequence[Examined], options: ExamineSettings, judged: JudgedCases
+    world: SuiteWorld,
+    references: Sequence[str],
+    editors: Sequence[Examined],
+    options: ExamineSettings,
+    judged: JudgedCases,
 ) -> dict[str, Jobs]:
-    """By editor, its edits of a world: jobs with one job."""
+    """By editor, its edits of a world: jobs with one job. An editor that cannot edit it is left out."""
     settings = world.edits
     by_editor = {}
-    others = [one for one in editors if one.name not in settings.editors and can_edit(one.name, settings)]
-    for editor in (*(Examined(name, name) for name in settings.editors), *others):
-        if editor.by_answers and world.asks_texts:
+    others = [one for one in editors if one.name not in references]
+    for editor in (*(Examined(name, name) for name in references), *others):
+        if not can_edit(editor.name, settings) or (editor.by_answers and world.asks_texts):
             continue
         if editor.by_answers:
             answers = Path(editor.word) / world.name
@@ -262,25 +281,26 @@ def describe_model(world: SuiteWorld, made: World) -> dict[str, Any]:
     return {"weights": hash_weights(model.params)[:12], "accuracy": accuracy}
 
 
-def check_world(world: SuiteWorld, digests: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def check_world(world: SuiteWorld, digests: Mapping[str, Any]) -> None:
     """Hold the data of a world against the suite's.
 
     Raises:
         InputError: world, corpus, cases or settings are others.
     """
-    if not known:
-        raise InputError(f"{HASHES} does not know the world {world.name}")
-    unlike = [key for key in BOUND if digests[key] != known[key]]
-    unlike += unlike_settings(known["settings"], digests["settings"])
+    if not world.frozen:
+        raise InputError(f"{SUITES} has no hashes of the world {world.name}")
+    unlike = [key for key in BOUND if digests[key] != world.frozen[key]]
+    unlike += unlike_settings(world.frozen["settings"], digests["settings"])
     if unlike:
         raise InputError(
-            f"{world.run.folder} is not the world {world.name} of the suite {SUITE} ({', '.join(unlike)}): "
+            f"{world.run.folder} is not the frozen world {world.name} ({', '.join(unlike)}): "
             "move it away, and examine again with the code and requirements.lock of this version"
         )
 
 
-def compare_models(world: SuiteWorld, digests: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def compare_models(world: SuiteWorld, digests: Mapping[str, Any]) -> None:
     """Say whether a model is the suite's, and how many facts it has learned."""
+    known = world.frozen
     accuracy = f"facts right {digests['accuracy']:.3f}"
     if "weights" not in known:
         say(f"the model of {world.name} is the first: the suite has no hash of its weights yet; {accuracy}")
@@ -303,31 +323,36 @@ def export_world(world: SuiteWorld, folder: Path) -> None:
     export(ExportSettings(**world.edits.settings_of_cases(), folder=folder / world.name, with_cases=True))
 
 
-def report_card(
+def report_cards(
     options: ExamineSettings,
+    suite: Suite,
     editors: Sequence[Examined],
-    worlds: Sequence[SuiteWorld],
+    beside: Measured,
     results: Mapping[str, list[WorldResults]],
     digests: dict[str, Any],
     folders: Mapping[str, Mapping[str, Path]],
 ) -> None:
-    """Print the card of everybody, and write one of each examined editor beside the references."""
-    title, suite = card_title(options.quick, worlds, options.twin), TWIN if options.twin else SUITE
-    print_card(make_card(results), title)
+    """Print the card of everybody, and write one of each examined editor beside the references.
+
+    Args:
+        beside: the answers of the references where these were not run.
+    """
+    title = card_title(suite)
+    here = measure_editors(suite.rows, results)
+    print_card(make_card(suite.rows, *(party for party in (beside, here) if party)), title)
     for name in (editor.name for editor in editors):
-        beside = {who: of for who, of in results.items() if who in worlds[0].edits.editors or who == name}
+        mine = {who: of for who, of in here.items() if who in (*suite.references, name)}
         above = options.folder.with_name(f"{options.folder.name}-twin") if options.twin else options.folder
-        folder = above / f"{name}-{SUITE}{'-quick' if options.quick else ''}"
-        write_card(folder, suite, name, make_card(beside), title, digests, folders[name])
+        folder = above / f"{name}-{options.suite_name}"
+        card = make_card(suite.rows, *(party for party in (beside, mine) if party))
+        write_card(folder, suite.name, name, card, title, digests, folders[name])
         say(f"{folder} {'is for you alone: it tells the secret' if options.twin else 'can be handed in'}")
 
 
-def card_title(quick: bool, worlds: Sequence[SuiteWorld], twin: bool = False) -> str:
+def card_title(suite: Suite) -> str:
     """What stands above a card."""
-    count = sum(world.edits.cases.count for world in worlds)
-    of = f"the private twin of suite {SUITE}" if twin else f"suite {SUITE}"
-    kind = f"a quick look at {of if twin else f'the {of}'}" if quick else of
-    return f"{kind}: {count} edits by each editor"
+    count = sum(world.edits.cases.count for world in suite.worlds)
+    return f"{suite.title}: {count} edits by each editor"
 
 
 def print_card(card: Scorecard, title: str) -> None:

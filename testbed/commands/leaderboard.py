@@ -1,12 +1,10 @@
 """A leaderboard of what was handed in: each card is made again; what does not fit is left out and named."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from corpus.errors import InputError
-from corpus.files import read_json
 from testbed.commands import examine
 from testbed.commands.cards import (
     CheckedCard,
@@ -21,10 +19,11 @@ from testbed.commands.cards import (
 from testbed.console import say
 from testbed.engine.trace import read_config
 from testbed.pages.leaderboard import write_leaderboard
+from testbed.reference_answers import reference_numbers
 from testbed.run.agents import describe_standard
 from testbed.scorecard import UNEDITED
 from testbed.scores.card_format import BOUND, CARD
-from testbed.suite import QUICK, SUITE, SuiteWorld
+from testbed.suite import SuiteWorld, list_suites
 
 
 def verify_card(folder: Path, runs: Path) -> None:
@@ -55,19 +54,19 @@ def write_board(folder: Path, runs: Path) -> None:
             cards.append(referee.check(path))
         except (InputError, OSError) as error:
             left_out.append(f"{path.name} is left out: {error}")
-    quick = all(QUICK in one.card.worlds for one in cards)
+    name = next((name for name in list_suites() if name in {one.card.suite for one in cards}), "")
     left_out += [
-        f"{one.folder.name} is left out: a quick look is not to be compared"
+        f"{one.folder.name} is left out: it is of the suite {one.card.suite}, and this page of {name}"
         for one in cards
-        if not quick and QUICK in one.card.worlds
+        if one.card.suite != name
     ]
-    cards = [one for one in cards if quick == (QUICK in one.card.worlds)]
+    cards = [one for one in cards if one.card.suite == name]
     for line in left_out:
         say(line)
     if not cards:
         raise InputError(f"no {CARD} of {folder} holds; see above")
-    worlds, _ = examine.find_suite(runs, quick, twin=False)
-    references = referee.list_references(quick)
+    suite = examine.find_suite(name, runs)
+    references = reference_numbers(suite)
     marks = {
         one.folder.name: {
             "private twin": referee.ask_twin(one),
@@ -77,7 +76,7 @@ def write_board(folder: Path, runs: Path) -> None:
     }
     entries = list_entries(cards, references, marks, referee.judges)
     rows = max((one.rows for one in cards), key=len)
-    page = write_leaderboard(folder, SUITE, examine.card_title(quick, worlds), rows, entries, left_out)
+    page = write_leaderboard(folder, name, examine.card_title(suite), rows, entries, left_out)
     say(f"leaderboard: {page.resolve()}")
 
 
@@ -100,7 +99,7 @@ class Referee:
         found: dict[str, list[str]] = {}
         for (suite, world), standard in self._standards.items():
             of = standard.config["standard"]
-            if suite == SUITE:
+            if not suite.endswith(examine.TWIN):
                 found.setdefault(describe_standard(of["agent"], of["exactness"]), []).append(world)
         return "; ".join(f"{who} ({', '.join(worlds)})" for who, worlds in found.items())
 
@@ -110,28 +109,28 @@ class Referee:
         Raises:
             InputError: it does not hold.
         """
-        card, twin = check_seal(folder), False
-        if card.suite not in (SUITE, examine.TWIN):
-            raise InputError(f"{folder / CARD}, suite: {card.suite}, and this version has {SUITE}")
-        twin, quick = card.suite == examine.TWIN, card.worlds.keys() == {QUICK}
-        if twin and not (self.runs / examine.TWIN_SECRET).exists():
+        card = check_seal(folder)
+        name, is_twin = card.suite.removesuffix(examine.TWIN), card.suite.endswith(examine.TWIN)
+        if name not in list_suites():
+            raise InputError(
+                f"{folder / CARD}, suite: {card.suite}, and this version has {', '.join(list_suites())}"
+            )
+        if is_twin and not (self.runs / examine.TWIN_SECRET).exists():
             raise InputError(f"{folder} is of a private twin whose secret does not lie in {self.runs}")
-        worlds, known = examine.find_suite(self.runs, quick, twin)
-        by_name = {world.name: world for world in worlds}
-        answered = select_worlds(folder, card, [*by_name], [w.name for w in worlds if w.asks_texts])
-        for name, of in card.worlds.items():
-            unlike = [key for key in BOUND if getattr(of, key) != known[name][key]]
-            unlike += examine.unlike_settings(known[name]["settings"], of.settings)
+        suite = examine.find_suite(name, self.runs, is_twin)
+        worlds = {world.name: world for world in suite.worlds}
+        answered = select_worlds(folder, card, [*worlds], [w.name for w in suite.worlds if w.asks_texts])
+        for world, of in card.worlds.items():
+            frozen = worlds[world].frozen
+            unlike = [key for key in BOUND if getattr(of, key) != frozen.get(key)]
+            unlike += examine.unlike_settings(frozen.get("settings", {}), of.settings)
             if unlike:
-                raise InputError(f"{folder / CARD}, worlds: {name} is not the suite's ({', '.join(unlike)})")
-        for name in answered:
-            if (card.suite, name) not in self._standards:
-                self._standards[card.suite, name] = open_standard(by_name[name], known[name])
-        return check_card(folder, card, {name: self._standards[card.suite, name] for name in answered})
-
-    def list_references(self, quick: bool) -> Sequence[dict]:
-        """The numbers of the references on the frozen suite, as they stand on cards."""
-        return read_json(examine.HASHES).get("references", {}).get("quick" if quick else SUITE, [])
+                raise InputError(f"{folder / CARD}, worlds: {world} is not the suite's ({', '.join(unlike)})")
+        for world in answered:
+            if (card.suite, world) not in self._standards:
+                self._standards[card.suite, world] = open_standard(worlds[world])
+        standards = {world: self._standards[card.suite, world] for world in answered}
+        return check_card(folder, card, suite.rows, standards)
 
     def ask_twin(self, one: CheckedCard) -> str:
         """What the private twin says of a card, in words; empty where the editor was not examined on it."""
@@ -145,13 +144,13 @@ class Referee:
         return f"does not bear out {', '.join(unborne)}" if unborne else "bears it out"
 
 
-def open_standard(world: SuiteWorld, known: dict) -> Standard:
+def open_standard(world: SuiteWorld) -> Standard:
     """A world of the suite with the unedited model's answers to all cases; made where it is missing.
 
     Raises:
         InputError: this machine makes another world.
     """
-    judged, digests = examine.prepare_world(world, known)
+    judged, digests = examine.prepare_world(world)
     jobs = examine.edit_by_one(replace(world.edits, editors=(UNEDITED,)), judged)
 
     @cache

@@ -16,6 +16,9 @@ from corpus.text.reading import Line
 from testbed.engine.records import TABLES, WHEN, WORDS, Columns, line_of, read_table, table_file
 from testbed.protocol import ABSENT, Facet
 
+AFTER_AN_EDIT = {"lm", "lm_open", "lm_answer", "lines", "ended", "tokens", "log_p"}
+"""Columns of questions that the edited model fills."""
+
 
 class Choices(NamedTuple):
     """Choices as arrays: N of them, C options (padded), T times of the agent.
@@ -250,6 +253,20 @@ def mark_lost_edits(results: Results, folder: Path, may_be_silent: bool = False)
         claims=claims._replace(lm=silence_answers(claims.lm, claims.case)),
         lost=lost,
     )
+
+
+def forget_edits(results: Results) -> Results:
+    """The results of who edits nothing, on the same model."""
+
+    def before(table: Choices | Claims | Passages) -> Any:
+        held = {name: getattr(table, name).copy() for name in AFTER_AN_EDIT & {*table._fields}}
+        for column in held.values():
+            column[:, 1] = column[:, 0]
+        return table._replace(**held)
+
+    tables = {name: before(getattr(results, name)) for name in ("choices", "claims", "passages")}
+    told = np.zeros_like(results.choices.is_told)
+    return replace(results, **tables | {"choices": tables["choices"]._replace(is_told=told)}, lost=None)
 
 
 class _ColumnByColumn:

@@ -11,7 +11,7 @@ from corpus.files import staged_file, write_json
 from testbed.pages.messages import format_number
 from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
-from testbed.scores.card_format import FORMAT
+from testbed.scores.card_format import FORMAT, KindCount
 from testbed.scores.metric import ARROWS
 
 PAGE, DATA = "index.html", "leaderboard.json"
@@ -30,6 +30,7 @@ class Entry(NamedTuple):
         name: of the editor, and of its folder where two have one name.
         folder: the handed-in folder, relative to the page; empty for references.
         numbers: by row of the card, as scorecard.json has them.
+        counts: by kind of world, of the rows in which it is surely better than no edit, and worse.
         about: origin, settings, exactness, seconds an edit, revision, processor, date; in words.
         explorer: its page with all edits, relative; empty where there is none.
     """
@@ -37,8 +38,7 @@ class Entry(NamedTuple):
     name: str
     folder: str
     numbers: Mapping[str, Mapping[str, Any]]
-    better: int
-    worse: int
+    counts: Mapping[str, KindCount]
     about: Mapping[str, str]
     explorer: str = ""
 
@@ -63,8 +63,12 @@ def write_leaderboard(
         "suite": suite,
         "title": title,
         "rows": rows,
-        "editors": [entry._asdict() for entry in entries],
+        "editors": [
+            entry._asdict() | {"counts": {kind: of._asdict() for kind, of in entry.counts.items()}}
+            for entry in entries
+        ],
     }
+    kinds = [*dict.fromkeys(row["kind"] for row in rows)]
     slots = assign_slots(entry.name for entry in entries)
     template = load_template(
         Path(__file__).with_name("leaderboard.html.jinja"), palette=palette_css(), arrows=ARROWS,
@@ -72,7 +76,8 @@ def write_leaderboard(
     )  # fmt: skip
     with staged_file(folder / PAGE) as aside:
         aside.write_text(
-            template.render(**content | {"entries": entries, "left_out": left_out}), encoding="utf-8"
+            template.render(**content | {"entries": entries, "left_out": left_out, "kinds": kinds}),
+            encoding="utf-8",
         )
     write_json(folder / DATA, content)
     return folder / PAGE

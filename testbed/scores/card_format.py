@@ -1,6 +1,7 @@
 """The folder that `testbed.examine` writes and a leaderboard reads: its files, schema, order of editors."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta, Struct, field
 
@@ -43,11 +44,12 @@ class CardEditor(Struct, forbid_unknown_fields=True):
     numbers: dict[Word, CardNumber]
 
 
-class CardRow(Struct, forbid_unknown_fields=True):
+class CardRow(Struct, forbid_unknown_fields=True, kw_only=True):
     """What a row is."""
 
     row: Word
     says: Text
+    kind: Word = ""
     worlds: Annotated[list[Word], Meta(min_length=1)]
     metric: Word
     better: Literal["high", "low"]
@@ -91,6 +93,34 @@ class Card(Struct, forbid_unknown_fields=True):
     code: Word = ""
 
 
-def standing_key(editor: str, better: int, worse: int) -> tuple[int, int, str]:
-    """What editors are sorted by: rows surely better less surely worse, fewer of these, name."""
-    return worse - better, worse, editor
+class KindCount(NamedTuple):
+    """Of the rows about one kind of world, in how many an editor is surely better than no edit, and worse."""
+
+    rows: int
+    better: int
+    worse: int
+
+    @property
+    def share(self) -> float:
+        """Those surely better less those surely worse, of all."""
+        return (self.better - self.worse) / self.rows
+
+
+def count_by_kind(kinds: Mapping[str, str], verdicts: Mapping[str, str]) -> dict[str, KindCount]:
+    """The counts of one editor by kind of world; a row in which it has no number is neither.
+
+    Args:
+        kinds: by row, the kind of its worlds.
+        verdicts: by row, how the editor compares with no edit.
+    """
+    counts = {}
+    for kind in dict.fromkeys(kinds.values()):
+        of = [verdicts.get(row) for row, its in kinds.items() if its == kind]
+        counts[kind] = KindCount(len(of), of.count("better"), of.count("worse"))
+    return counts
+
+
+def standing_key(editor: str, counts: Mapping[str, KindCount]) -> tuple[list[float], int, str]:
+    """What editors are sorted by: share in the worst kind, in the next; fewer rows surely worse; name."""
+    shares = sorted(count.share for count in counts.values())
+    return [-share for share in shares], sum(count.worse for count in counts.values()), editor
