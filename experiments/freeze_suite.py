@@ -4,7 +4,8 @@ Command:
     python -m experiments.freeze_suite
 
 Run once for a suite. Its worlds and models are made where they are missing, and the references edit them.
-Hashes that stand there already are held against those made here, and never replaced.
+Hashes of worlds, corpora and cases that stand there already are held against those made here, and never
+replaced; those of weights are of the models that the references edited.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from testbed.reference_answers import answers_file, write_references
 from testbed.run.runs import provenance
 from testbed.run.runtime import describe_device
 from testbed.scorecard import WorldResults, measure_editors
+from testbed.scores.card_format import BOUND
 from testbed.settings import ExamineSettings
 from testbed.suite import SUITES, read_suite
 
@@ -43,7 +45,8 @@ def run_study(settings: Settings) -> None:
             judged, digests = prepare_world(world, may_be_new=True)
             data = read_json(SUITES)
             made_here = digests | {"device": describe_device(), "made_with": made_with}
-            data["worlds"][world.name]["frozen"] = made_here | dict(world.frozen)
+            kept = {key: world.frozen[key] for key in (*BOUND, "settings") if key in world.frozen}
+            data["worlds"][world.name]["frozen"] = made_here | kept
             write_json(SUITES, data)
             for editor, jobs in edit_world(world, suite.references, [], ExamineSettings(), judged).items():
                 results[editor].append(read_world(world, jobs))

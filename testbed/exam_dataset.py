@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpus.files import staged_file
 from testbed.engine.file_exchange.cases import CASES
-from testbed.scorecard import ROWS
+from testbed.suite import Row
 
 CARD = """\
 ---
@@ -29,8 +29,8 @@ world's model, its corpus, and `door.py`, which asks. Nobody's beliefs are in it
 """
 
 
-def write_exam_card(folder: Path, worlds: Sequence[str], name: str) -> None:
-    """Write README.md and eval.yaml beside the folders of some worlds."""
+def write_exam_card(folder: Path, worlds: Sequence[str], rows: Sequence[Row], name: str) -> None:
+    """Write README.md and eval.yaml, with a task for each row, beside the folders of some worlds."""
     configs = "\n".join(f"- config_name: {world}\n  data_files: {world}/{CASES}" for world in worlds)
     lines = [
         f"name: {json.dumps(name)}",
@@ -38,7 +38,7 @@ def write_exam_card(folder: Path, worlds: Sequence[str], name: str) -> None:
         "evaluation_framework: credence-testbed",
         "tasks:",
     ]
-    for row in ROWS:
+    for row in rows:
         world = next((world for world in row.worlds if world in worlds), None)
         if world:
             lines += [f"- id: {json.dumps(row.name)}", f"  config: {world}", "  split: train"]

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from testbed import report
 from testbed.commands.cards import CheckedCard, list_entries
 from testbed.pages.leaderboard import show_number, write_leaderboard
-from testbed.scorecard import ROWS
 from testbed.scores.card_format import FORMAT, Card, CardMethod, CardWorld
-from testbed.suite import REFERENCES
+from testbed.suite import read_suite
 from tests.runs import ROOT, complaint
 
 HOSTILE = "</script><img src=x onerror=\"alert('ran')\">\u202e\u05d3"
 NUMBERS = st.floats(-9, 9) | st.none()
 
 
-ROW = {"row": "follows", "says": "What follows.", "worlds": ["w"], "metric": "m", "better": "high"}
+ROW = {"says": "What follows.", "kind": "k", "worlds": ["w"], "metric": "m", "better": "high"}
+ROWS = [{"row": name, **ROW} for name in ("follows", *map(str, range(18)))]
 
 
 def number(value, verdict="unsure"):
@@ -27,8 +27,10 @@ def number(value, verdict="unsure"):
 
 
 def numbers_of(name, better=0, worse=0, value=0.5):
-    counts = {"rows surely better": better, "rows surely worse": worse}
-    return {"editor": name, **counts, "numbers": {"follows": number(value)}}
+    verdicts = ["unsure", *["better"] * better, *["worse"] * worse]
+    verdicts += ["unsure"] * (len(ROWS) - len(verdicts))
+    numbers = {row["row"]: number(value, verdict) for row, verdict in zip(ROWS, verdicts, strict=True)}
+    return {"editor": name, "rows surely better": better, "rows surely worse": worse, "numbers": numbers}
 
 
 def checked(folder, name, better=1, worse=0):
@@ -38,7 +40,7 @@ def checked(folder, name, better=1, worse=0):
     card = Card(
         1, "v1", "suite v1", name, {"w": method}, {"w": world}, [], [], {"revision": "r"}, "2026-11-25"
     )
-    return CheckedCard(folder, card, numbers_of(name, better, worse), [ROW], False, {"w": 0.5})
+    return CheckedCard(folder, card, numbers_of(name, better, worse), ROWS, False, {"w": 0.5})
 
 
 @given(st.lists(st.tuples(st.text(max_size=6), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6))
@@ -49,8 +51,8 @@ def test_everybody_stands_once_in_the_order_of_rows(tmp_path_factory, editors):
     names = {one[0] for one in editors} | {"none"}
     assert len(entries) == len(cards) + ("none" not in {one[0] for one in editors})
     assert len({entry.name for entry in entries}) == len(entries) >= len(names)
-    nets = [entry.better - entry.worse for entry in entries]
-    assert nets == sorted(nets, reverse=True)
+    shares = [entry.counts["k"].share for entry in entries]
+    assert shares == sorted(shares, reverse=True)
 
 
 def test_what_colour_means_is_said_in_signs_and_what_was_handed_in_is_shown(tmp_path):
@@ -59,7 +61,7 @@ def test_what_colour_means_is_said_in_signs_and_what_was_handed_in_is_shown(tmp_
     for numbers, verdict in ((one.made, "better"), (none, "worse")):
         numbers["numbers"]["follows"]["over no edit"]["verdict"] = verdict
     entries = list_entries([one], [none], {}, "an agent")
-    html = write_leaderboard(tmp_path, "v1", "suite v1", [ROW], entries).read_text(encoding="utf-8")
+    html = write_leaderboard(tmp_path, "v1", "suite v1", ROWS[:1], entries).read_text(encoding="utf-8")
     assert re.findall(r'class="(better|worse)".*?<small>(.)', html) == [("better", "▲"), ("worse", "▼")]
     assert "settings: learning rate 0.5; " in html
     assert "seconds an edit: 0.5 to 0.5; " in html
@@ -72,7 +74,7 @@ def test_the_page_and_data_have_everybody_and_what_was_left_out(tmp_path):
     (tmp_path / "a" / "explorer" / "index.html").write_text("")
     marks = {"a": {"private twin": "does not bear out follows"}}
     entries = list_entries(cards, [numbers_of("none")], marks, "an agent")
-    page = write_leaderboard(tmp_path, "v1", "suite v1", [ROW], entries, ["c is left out: of another suite"])
+    page = write_leaderboard(tmp_path, "v1", "suite v1", ROWS, entries, ["c is left out: of another suite"])
     html = page.read_text(encoding="utf-8")
     data = json.loads((tmp_path / "leaderboard.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in data["editors"]] == ["one", "none", "two"]
@@ -86,9 +88,7 @@ def test_the_page_and_data_have_everybody_and_what_was_left_out(tmp_path):
 
 def test_names_are_text(tmp_path):
     entries = list_entries([checked(tmp_path / "a", HOSTILE)], [], {}, HOSTILE)
-    html = write_leaderboard(tmp_path, HOSTILE, HOSTILE, [ROW], entries, [HOSTILE]).read_text(
-        encoding="utf-8"
-    )
+    html = write_leaderboard(tmp_path, HOSTILE, HOSTILE, ROWS, entries, [HOSTILE]).read_text(encoding="utf-8")
     assert "<img" not in html
     assert html.count("<script") == html.count("</script>") == 1
 
@@ -115,10 +115,11 @@ def test_the_page_in_the_docs_is_of_the_frozen_suite():
     docs = ROOT / "docs"
     content = json.loads((docs / "leaderboard.json").read_text(encoding="utf-8"))
     assert (content["format"], content["suite"]) == (FORMAT, "v1")
-    assert {row["row"] for row in content["rows"]} >= {row.name for row in ROWS} - {"sure loss"}
+    suite = read_suite(content["suite"], ROOT)
+    assert {row["row"] for row in content["rows"]} >= {row.name for row in suite.rows} - {"sure loss"}
     names = [editor["name"] for editor in content["editors"]]
     assert names[-1] == "random-target"
-    assert {*REFERENCES, "keyed"} < set(names)
+    assert {*suite.references, "keyed"} < set(names)
     page = (docs / "leaderboard.html").read_text(encoding="utf-8")
     assert all(name in page for name in names)
     assert max((docs / f"leaderboard.{kind}").stat().st_size for kind in ("html", "json")) <= 200_000

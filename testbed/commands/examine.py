@@ -128,7 +128,7 @@ def examine(options: ExamineSettings) -> None:
             folders[name][world.name] = found.jobs[0].folder
     if options.export:
         asked = [world.name for world in worlds if not world.asks_texts]
-        write_exam_card(options.export, asked, f"credence-testbed, {card_title(suite)}")
+        write_exam_card(options.export, asked, suite.rows, f"credence-testbed, {card_title(suite)}")
         which = "" if suite.name == LATEST else " --quick" if options.quick else f" --suite {suite.name}"
         say(f"answer every folder of {options.export} into one of the same name below answers, then")
         say(f"python -m testbed.examine answers --name my-editor{which}")

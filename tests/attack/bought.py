@@ -2,7 +2,7 @@
 
     python -m tests.attack.bought FOLDER
 
-makes worlds, corpora and cases of the frozen suite in FOLDER and asks a model that nobody trained: it
+makes worlds, corpora and cases of the frozen suite v1 in FOLDER and asks a model that nobody trained: it
 believes before any edit what the agent does, is surer of it, and is wrong about a tenth of the facts. Each
 editor below changes its answers to all cases, and the scorecard is printed as signs: + surely better than no
 edit, - surely worse.
@@ -24,11 +24,11 @@ from testbed.engine.results import read_results
 from testbed.protocol import ABSENT
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import load_world
-from testbed.scorecard import UNEDITED, WorldResults, make_card
+from testbed.scorecard import WorldResults, make_card, measure_editors
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
 from testbed.scores.temperature import temper
-from testbed.suite import list_worlds
+from testbed.suite import read_suite
 from tests.attack.cheats import replace_answers
 
 WRONG = 0.1
@@ -188,22 +188,17 @@ BOUGHT = {
 }
 
 
-def score_bought(worlds):
-    """The card of every editor on some worlds with their unedited answers."""
-    editors = {UNEDITED: worlds} | {
+def score_bought(suite):
+    """The card of every editor on the worlds of a suite."""
+    worlds = [imagine_unedited(world) for world in suite.worlds]
+    editors = {
         name: [one._replace(results=change(one.results)) for one in worlds] for name, change in BOUGHT.items()
     }
-    return make_card(editors)
-
-
-def signs_of(card, editor):
-    """By row 1, 0 or -1: surely better than no edit, unsure, surely worse."""
-    return {row: score.standing(card.better[row]) for row, score in card.scores[editor].items()}
+    return make_card(suite.rows, measure_editors(suite.rows, editors))
 
 
 def main(folder):
-    worlds = [imagine_unedited(world) for world in list_worlds(Path(folder))]
-    card = score_bought(worlds)
+    card = score_bought(read_suite("v1", Path(folder)))
     rows = [row.name for row in card.rows]
     print("| row | " + " | ".join(BOUGHT) + " |")
     print("|---|" + "---|" * len(BOUGHT))
@@ -211,11 +206,12 @@ def main(folder):
         cells = []
         for name in BOUGHT:
             score = card.scores[name].get(row)
-            sign = {1: "+", 0: "", -1: "-"}[score.standing(card.better[row])] if score else ""
+            sign = {"better": "+", "worse": "-"}.get(card.verdicts_of(name).get(row), "")
             cells.append(f"{score.estimate.value:.2f} {sign}".strip() if score else "")
         print(f"| {row} | " + " | ".join(cells) + " |")
-    counts = [card.count_rows(name) for name in BOUGHT]
-    print("| better, worse | " + " | ".join(f"{a}, {b}" for a, b in counts) + " |")
+    counts = [card.count_rows(name).values() for name in BOUGHT]
+    sums = [(sum(of.better for of in one), sum(of.worse for of in one)) for one in counts]
+    print("| better, worse | " + " | ".join(f"{a}, {b}" for a, b in sums) + " |")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import pytest
 from testbed.commands import examine
 from testbed.commands.cards import CheckedCard, find_unborne
 from testbed.scorecard import card_as_data
-from testbed.suite import list_worlds
-from tests.attack.bought import BOUGHT, imagine_unedited, score_bought, signs_of
+from testbed.suite import QUICK, read_suite
+from tests.attack.bought import BOUGHT, score_bought
 
 STATES, OTHERS, DAMAGE = "states the request", "others' facts", "damage"
 COHERENCE, TRUTH, LOSS = "coherence gained, recalibrated", "truth values", "sure loss"
@@ -20,8 +20,7 @@ FOLLOWS = ("follows, shared", "follows, not shared")
 
 @pytest.fixture(scope="module")
 def card(tmp_path_factory):
-    (world,) = list_worlds(Path(tmp_path_factory.mktemp("bought")), quick=True)
-    return score_bought([imagine_unedited(world)])
+    return score_bought(read_suite(QUICK, Path(tmp_path_factory.mktemp("bought"))))
 
 
 @pytest.mark.parametrize(
@@ -40,9 +39,9 @@ def card(tmp_path_factory):
     ],
 )
 def test_what_each_wins_and_where_it_is_exposed(editor, wins, loses, card):
-    signs = signs_of(card, editor)
-    assert {row for row, sign in signs.items() if sign > 0} == wins
-    assert {row for row, sign in signs.items() if sign < 0} == loses
+    verdicts = card.verdicts_of(editor)
+    assert {row for row, verdict in verdicts.items() if verdict == "better"} == wins
+    assert {row for row, verdict in verdicts.items() if verdict == "worse"} == loses
 
 
 def test_who_edits_where_it_is_sure_states_few_requests(card):
@@ -64,16 +63,16 @@ def test_the_twin_does_not_bear_out_what_was_known_by_heart(card):
 
 
 def test_the_private_twin_has_worlds_of_its_own_that_stay(tmp_path):
-    worlds, known = examine.find_suite(tmp_path, False, True)
-    again, _ = examine.find_suite(tmp_path, False, True)
-    frozen, _ = examine.find_suite(tmp_path, False, False)
-    assert not known
-    assert worlds == again
-    for world, other in zip(worlds, frozen, strict=True):
+    twin = examine.find_suite("v2", tmp_path, True)
+    frozen = examine.find_suite("v2", tmp_path)
+    assert twin == examine.find_suite("v2", tmp_path, True)
+    assert twin.rows == frozen.rows
+    for world, other in zip(twin.worlds, frozen.worlds, strict=True):
+        assert not world.frozen
         assert world.name == other.name
         assert world.run.folder != other.run.folder
         assert world.corpus.seed != other.corpus.seed
         assert world.corpus.world == other.corpus.world
         assert world.edits.cases == other.edits.cases
     (tmp_path / examine.TWIN_SECRET).unlink()
-    assert examine.find_suite(tmp_path, False, True)[0][0].corpus.seed != worlds[0].corpus.seed
+    assert examine.find_suite("v2", tmp_path, True).worlds[0].corpus.seed != twin.worlds[0].corpus.seed

@@ -15,12 +15,13 @@ from testbed.commands import examine
 from testbed.commands.cards import check_seal, find_unborne
 from testbed.commands.leaderboard import Referee
 from testbed.examine import main
-from testbed.suite import PERSISTING, PUBLISHED, QUICK
+from testbed.suite import QUICK
 from tests.attack.broken import break_card, try_broken
 from tests.attack.trials import shrink_suite
 from tests.runs import complaint, copied
 
-NAME = "lora-down-v1"
+PUBLISHED, PERSISTING = "published", "persisting"
+NAME = "lora-down-quick"
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +30,9 @@ def suite(trained, tmp_path_factory):
     place = tmp_path_factory.mktemp("suite")
     runs = copied(trained, place / "runs")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("HASHES", "list_worlds"):
-            patch.setattr(examine, name, getattr(examine, name))
-        shrink_suite(runs, runs, place / "hashes.json")
-        assert main(["lora-down", "--runs", str(runs), "--folder", str(place / "examined")]) == 0
+        patch.setattr(examine, "read_suite", examine.read_suite)
+        shrink_suite(runs, runs)
+        assert main(["lora-down", "--quick", "--runs", str(runs), "--folder", str(place / "examined")]) == 0
         yield runs, place / "examined" / NAME, Referee(runs)
 
 
@@ -76,17 +76,17 @@ def test_a_card_of_the_whole_suite_holds_and_one_of_fewer_worlds_does_not(
     trained, tmp_path, capsys, monkeypatch
 ):
     """A suite of two worlds, under names of the whole one."""
-    runs, folder = copied(trained, tmp_path / "runs"), tmp_path / "examined" / NAME
-    for name in ("HASHES", "list_worlds"):
-        monkeypatch.setattr(examine, name, getattr(examine, name))
-    shrink_suite(runs, runs, tmp_path / "hashes.json", (PUBLISHED, PERSISTING))
-    assert main(["lora-down", "--runs", str(runs), "--folder", str(folder.parent)]) == 0
+    runs, folder = copied(trained, tmp_path / "runs"), tmp_path / "examined" / "lora-down-v1"
+    monkeypatch.setattr(examine, "read_suite", examine.read_suite)
+    shrink_suite(runs, runs, (PUBLISHED, PERSISTING))
+    words = ["--suite", "v1", "--runs", str(runs), "--folder", str(folder.parent)]
+    assert main(["lora-down", *words]) == 0
     capsys.readouterr()
     assert main(["--verify", str(folder), "--runs", str(runs)]) == 0
     assert "holds: lora-down" in " ".join(capsys.readouterr().out.split())
     card = read_json(folder / "scorecard.json")
     assert {row["row"]: row["worlds"] for row in card["rows"]}["damage"] == [PUBLISHED, PERSISTING]
-    handed = shutil.copytree(folder, tmp_path / NAME)
+    handed = shutil.copytree(folder, tmp_path / folder.name)
     for what in ("worlds", "methods"):
         change_card(handed, lambda card, own, what=what: card[what].pop(PERSISTING))
         seal(handed)
@@ -100,7 +100,7 @@ def test_what_users_keep_beside_a_card_stays_when_it_is_written_again(suite, han
     kept = {handed / "notes.txt": "mine", handed / "explorer" / "index.html": "a page"}
     for path, text in kept.items():
         path.write_text(text)
-    words = ["lora-down", "--runs", str(suite[0]), "--folder", str(handed.parent)]
+    words = ["lora-down", "--quick", "--runs", str(suite[0]), "--folder", str(handed.parent)]
     assert main(words) == 0
     assert {path: path.read_text() for path in kept} == kept
     assert main(["--verify", str(handed), "--runs", str(suite[0])]) == 0

@@ -24,6 +24,7 @@ RECIPE = [*MODEL, "--train.steps", "4", "--train.row-length", "100", "--train.ev
 RECIPE += ["--train.checkpoint-every", "2", "--train.rows", "8"]
 CASES = ["--cases.count", "6"]
 FEW = [*CASES, *EDITS[2:]]
+LOOK, WORLD_OF_LOOK = ["lora-down", "--quick"], "demo"
 
 
 def list_trials(folder, names, apart=False):
@@ -43,8 +44,8 @@ def list_trials(folder, names, apart=False):
         "export": ([], "trained", files_of("x/huggingface")),
         "export cases": (["--cases", *CASES], "trained", files_of("x/door")),
         "score": ([str(place / "answers"), *CASES, "--name", "mine"], "answered", outcome_of_edits),
-        "examine": (["lora-down", "--folder", str(place / "examined")], "trained", outcome_of_card),
-        "examine again": (["lora-down", "--folder", str(place / "examined")], "examined", outcome_of_card),
+        "examine": ([*LOOK, "--folder", str(place / "examined")], "trained", outcome_of_card),
+        "examine again": ([*LOOK, "--folder", str(place / "examined")], "examined", outcome_of_card),
         "verify": ([], "finished", files_of("x")),
         "ask": (["Ada Marlow educated at", "--edit", "Ada Marlow educated at = Quintal College"], "trained",
                 files_of("x")),
@@ -54,7 +55,7 @@ def list_trials(folder, names, apart=False):
         options, start, outcome = trials[name]
         if name.startswith("examine"):
             make_start("trained", starts, place)
-            shrink_suite(starts / "trained", place, folder / "hashes.json")
+            shrink_suite(starts / "trained", place)
         if start:
             make = multiprocessing.get_context("spawn").Process if apart else None
             if make and start != "examined" and not (starts / start).exists():
@@ -90,7 +91,7 @@ def make_start(name, starts, place):
             assert report.main(at(place)) == 0
             (place / "x" / "report" / KEPT).write_text("mine")
         elif name == "examined":
-            assert examine_main(["lora-down", "--runs", str(place), "--folder", str(place / "examined")]) == 0
+            assert examine_main([*LOOK, "--runs", str(place), "--folder", str(place / "examined")]) == 0
             (folder,) = (place / "examined").iterdir()
             (folder / "explorer").mkdir()
             (folder / "explorer" / KEPT).write_text("mine")
@@ -138,18 +139,17 @@ def write_answers(runs, folder):
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def shrink_suite(start, place, hashes, names=("demo",)):
-    """A suite of the world of these runs alone, under each of some names with a case more."""
+def shrink_suite(start, place, names=(WORLD_OF_LOOK,), references=("none",)):
+    """Suites of the world of these runs alone, under each of some names with a case more."""
     from testbed.evaluations.hase import Hase
     from testbed.presets import CORPUS, EDIT, TRAIN
     from testbed.run.world import load_world
     from testbed.settings import CaseConfig
-    from testbed.suite import SuiteWorld
+    from testbed.suite import SuiteWorld, read_suite
 
     lora = replace(EDIT["tiny"].configs["lora-down"], steps=2)
     edits = replace(
-        EDIT["tiny"], editors=("none",), run="x",
-        configs=EDIT["tiny"].configs | {"lora-down": lora},
+        EDIT["tiny"], run="x", configs=EDIT["tiny"].configs | {"lora-down": lora},
         evaluations={"hase": Hase(edits="upstream", reinforce=0.0)},
     )  # fmt: skip
 
@@ -157,16 +157,24 @@ def shrink_suite(start, place, hashes, names=("demo",)):
         where = {"run": "x", "runs": runs}
         made = replace(CORPUS["tiny"], **where), replace(TRAIN["tiny"], **where)
         return [
-            SuiteWorld(name, *made, replace(edits, runs=runs, cases=CaseConfig(6 + i)))
+            SuiteWorld(name, "a kind", *made, replace(edits, runs=runs, cases=CaseConfig(6 + i)))
             for i, name in enumerate(names)
         ]
 
-    made, known = load_world(Run(start, "x")), {}
+    made, frozen = load_world(Run(start, "x")), {}
     for world in worlds_in(start):
         digests = examine.digest_world(world, made, examine.draw_with_agent(made, world.edits)[1])
-        known[world.name] = digests | examine.describe_model(world, made) | {"device": "here"}
-    write_json(hashes, {"worlds": known})
-    examine.HASHES, examine.list_worlds = hashes, lambda *_: worlds_in(place)
+        frozen[world.name] = digests | examine.describe_model(world, made) | {"device": "here"}
+
+    def read_small(name, _):
+        whole = read_suite(name, place)
+        rows = [row._replace(worlds=tuple(w for w in row.worlds if w in names)) for row in whole.rows]
+        return whole._replace(
+            worlds=[world._replace(frozen=frozen[world.name]) for world in worlds_in(place)],
+            rows=[row for row in rows if row.worlds], references=references, answers="",
+        )  # fmt: skip
+
+    examine.read_suite = read_small
 
 
 def files_of(*names):
