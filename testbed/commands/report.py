@@ -30,7 +30,7 @@ from testbed.run.runs import (
     recorded_settings,
     unlike_settings,
 )
-from testbed.run.world import World, load_world
+from testbed.run.world import World, kind_of_world, load_world
 from testbed.scores.comparison import (
     compare_editors,
     describe_incomparable,
@@ -200,7 +200,7 @@ def draw_chapter(
     folder.mkdir()
     doing(f"drawing pictures, {name}")
     chapter = cast("Evaluation", editors[0].evaluation).make_chapter(
-        Material(editors, compared, world, folder, frame)
+        Material(editors, compared, world, folder, frame, [*dict.fromkeys(map(kind_of_world, runs))])
     )
     view = view_of(editors[0])
     columns = {c.metric: c.key for c in view.columns if c.metric}

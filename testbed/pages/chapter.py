@@ -53,6 +53,7 @@ class Material:
         world: of the first run, which names what pictures of single edits show.
         folder: where pictures go.
         frame: everything that is reported of the editors, and their differences.
+        kinds: of the worlds, each once.
         memory: see `once`.
     """
 
@@ -61,6 +62,7 @@ class Material:
     world: World
     folder: Path
     frame: Frame
+    kinds: Sequence[str]
     memory: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, make: "Callable[[Material], Made]") -> "Made":

@@ -99,7 +99,7 @@ def make_chapter(material: Material, plan: ChapterPlan | Callable[[Material], Ch
         plan.title or title,
         plan.text or " ".join(text.split()),
         {e.name: _describe_finding(frame, e.name, finding) for e in editors},
-        first_table(frame, editors[0], few := find_few(editors)),
+        first_table(material, few := find_few(editors)),
         comparison_table(material),
         [section for section in made if section],
         draw_edits(material, *plan.edit) if plan.edit else {},
@@ -161,12 +161,17 @@ def _describe_headlines(evaluation: EvaluationMetrics, frame: Frame, editor: str
 FEW = 0.25
 
 
-def first_table(frame: Frame, editor: ScoredEditor, few: Sequence[str] = ()) -> Table:
-    """The table that is read first: the headlines of every editor, of no edit, and of perfect revision."""
+def first_table(material: Material, few: Sequence[str] = ()) -> Table:
+    """The table that is read first: the headlines of every editor, of no edit, and of perfect revision.
+
+    Its title says of which kinds the worlds are (docs/kinds.md).
+    """
+    frame, editor = material.frame, material.editors[0]
     where = {"subset": headline_subset(editor.evaluation, editor.frame)}
     metrics = [*headline_labels(editor.evaluation)]
     many = [name for name in choose_readers(frame, (EDITOR,)) if name not in few]
-    view = View("first", "At a glance", metrics, who=(*many, NO_EDIT, PERFECT), where=where, ranked=True)
+    title = f"At a glance: worlds of kind {', '.join(material.kinds)}"
+    view = View("first", title, metrics, who=(*many, NO_EDIT, PERFECT), where=where, ranked=True)
     return has_to_beat(make_table(view, frame), NO_EDIT)
 
 

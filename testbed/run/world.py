@@ -22,6 +22,9 @@ from testbed.run.fitting_parts import wrong_part
 from testbed.run.own_world import Origin
 from testbed.run.runs import ORIGIN, NotMadeError, Run, folder_digest, recorded_settings
 
+BY_RELATION = "trees"
+"""Kind of the worlds in which a relation depends on one other at most."""
+
 
 class ExactWorld(NamedTuple):
     """What makes the posteriors of a world exact: its model, how far facts are resolved, and their origin.
@@ -59,6 +62,11 @@ class World(NamedTuple):
     reshuffles: int = DocumentConfig.reshuffles
     origin: Origin | None = None
     reversals: Sequence[Reversal] = ()
+
+    @property
+    def kind(self) -> str:
+        """How its facts depend on each other (docs/kinds.md)."""
+        return _kind_of(self.origin)
 
     @property
     def stated_facts(self) -> np.ndarray:
@@ -114,6 +122,15 @@ def origin_of(settings: dict) -> Origin | None:
     source = settings["world"]["source"]
     is_own = source in KINDS or ":" in source
     return Origin(source, settings["seed"], settings["world"]["subjects"]) if is_own else None
+
+
+def kind_of_world(run: Run) -> str:
+    """The kind of a run's world, as it is recorded."""
+    return _kind_of(origin_of(recorded_settings(run, "corpus")[0]))
+
+
+def _kind_of(origin: Origin | None) -> str:
+    return origin.source if origin else BY_RELATION
 
 
 def exact_config(settings: dict) -> ExactConfig:

@@ -24,9 +24,6 @@ from testbed.protocol import Case, credence_of_request, is_equally_good
 from testbed.run.strata import support_of
 from testbed.run.world import World
 
-BY_RELATION = "trees"
-"""Kind of the worlds in which a relation depends on one other at most."""
-
 
 def make_cases(
     world: World, agent: Agent, count: int, credence: float, config: Kinds, seed: int
@@ -156,7 +153,7 @@ class Sampler:
             credence=credence_of_request(request.kind, self.credence),
             truth=int(self.world.generative.truth[fact]),
             facets={
-                "law": self.world.origin.source if self.world.origin else BY_RELATION,
+                "law": self.world.kind,
                 "changes": bool(moved.any()),
                 "support": int(self._support[request.relation, request.object]),
                 "stated": len(self.gold.stated.objects_of(fact)),

@@ -1,9 +1,7 @@
-"""The chapter for worlds of any kind; its first table says which kind, or has a block for each."""
-
-import numpy as np
+"""The chapter for worlds of any kind; of several kinds it has a block for each."""
 
 from testbed.evaluations.kinds import metrics as m
-from testbed.pages.chapter import Chapter, ChapterPlan, Material, SectionPlan
+from testbed.pages.chapter import ChapterPlan, Material, SectionPlan
 from testbed.pages.sections import usual_plan
 from testbed.scores.frame import ALL, EDITOR
 from testbed.scores.readers import NO_EDIT
@@ -14,7 +12,7 @@ BY_KIND = (m.FOLLOW, m.FOLLOW_OTHERS, m.STAY_STATED, m.STAY_SILENT, m.TV_OWN, m.
 
 def plan_chapter(material: Material) -> ChapterPlan:
     """What every chapter has; and with several kinds of worlds a table of editors by kind."""
-    kinds, usual = list_kinds(material), usual_plan(material)
+    kinds, usual = material.kinds, usual_plan(material)
     view = View(
         "kinds", "By kind of world", BY_KIND, {"subset": "kind", "reader": "editor"}, (EDITOR, NO_EDIT),
         {"subset": {f"kind {name}": name for name in kinds} | {ALL: "all"}},
@@ -27,19 +25,7 @@ def plan_chapter(material: Material) -> ChapterPlan:
         text="A rational agent and a language model read the same corpus, and both received the same new "
         "facts. What the agent changes must follow, and what it keeps must stay, wherever these facts stand.",
         sections=[*[by_kind] * (len(kinds) > 1), *usual.sections],
-        finish=name_kinds,
     )
-
-
-def name_kinds(material: Material, chapter: Chapter) -> Chapter:
-    """The chapter whose first table says of which kinds the worlds are."""
-    title = f"At a glance: worlds of kind {', '.join(list_kinds(material))}"
-    return chapter._replace(first_table=chapter.first_table._replace(title=title))
-
-
-def list_kinds(material: Material) -> list[str]:
-    """The kinds of the worlds."""
-    return [str(kind) for kind in np.unique(material.editors[0].edits.results.cases["law"])]
 
 
 PLAN = plan_chapter
