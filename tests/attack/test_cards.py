@@ -15,12 +15,11 @@ from testbed.commands import examine
 from testbed.commands.cards import check_seal, find_unborne
 from testbed.commands.leaderboard import Referee
 from testbed.examine import main
-from testbed.suite import QUICK
 from tests.attack.broken import break_card, try_broken
 from tests.attack.trials import shrink_suite
 from tests.runs import complaint, copied
 
-PUBLISHED, PERSISTING = "published", "persisting"
+DEMO, PUBLISHED, PERSISTING = "demo", "published", "persisting"
 NAME = "lora-down-quick"
 
 
@@ -54,7 +53,7 @@ def change_card(folder, change):
 
 
 def change_column(folder, table, column, change):
-    path = folder / "answers" / QUICK / f"{table}.parquet"
+    path = folder / "answers" / DEMO / f"{table}.parquet"
     held = pq.read_table(path)
     at = held.column_names.index(column)
     array = pa.array(change(held[column].to_pylist()), held.schema.field(column).type)
@@ -130,13 +129,13 @@ SAYS = {
     "negative counts": (lambda card, own: own.update({"rows surely worse": -4}), ">= 0"),
     "no row": (lambda card, own: own["numbers"].clear(), "is nothing"),
     "no world": (lambda card, own: card.update(worlds={}, methods={}), "length >= 1"),
-    "another world": (lambda card, own: card["worlds"][QUICK].update(corpus="0"), "not the suite's (corpus)"),
-    "more worlds": (lambda card, own: card["worlds"].update(moon=card["worlds"][QUICK]), "moon"),
+    "another world": (lambda card, own: card["worlds"][DEMO].update(corpus="0"), "not the suite's (corpus)"),
+    "more worlds": (lambda card, own: card["worlds"].update(moon=card["worlds"][DEMO]), "moon"),
     "another suite": (lambda card, own: card.update(suite="v9"), "suite: v9"),
-    "another method": (lambda card, own: card["methods"][QUICK].update(version=99), "method"),
+    "another method": (lambda card, own: card["methods"][DEMO].update(version=99), "method"),
     "a missing key": (lambda card, own: card.pop("date"), "missing required field `date`"),
-    "no text": (lambda card, own: card["methods"][QUICK].update(editor=None), "methods"),
-    "a path": (lambda card, own: card.update(methods={"../../x": card["methods"][QUICK]}), "nobody sealed"),
+    "no text": (lambda card, own: card["methods"][DEMO].update(editor=None), "methods"),
+    "a path": (lambda card, own: card.update(methods={"../../x": card["methods"][DEMO]}), "nobody sealed"),
 }  # fmt: skip
 
 
@@ -154,7 +153,7 @@ def test_a_card_that_was_changed_after_it_was_sealed_is_left_out(suite, handed):
     change_card(handed, lambda card, own: card.update(date="2000-01-01"))
     with pytest.raises(InputError, match="differs from its checksum"):
         suite[2].check(handed)
-    shutil.copy(handed / "scorecard.json", handed / "answers" / QUICK / "x.json")
+    shutil.copy(handed / "scorecard.json", handed / "answers" / DEMO / "x.json")
     write_json(handed / "sha256.json", {"../x": "0"})
     with pytest.raises(InputError, match="not a list of checksums|does not lie in its folder"):
         suite[2].check(handed)
@@ -185,7 +184,7 @@ ANSWERED = {
 @pytest.mark.parametrize("what", ANSWERED)
 def test_answers_to_something_else_or_of_no_model_are_left_out(what, suite, handed):
     table, column, change, why = ANSWERED[what]
-    held = pq.read_table(handed / "answers" / QUICK / f"{table}.parquet")
+    held = pq.read_table(handed / "answers" / DEMO / f"{table}.parquet")
     column = column if column in held.column_names else next(c for c in held.column_names if "agent_" in c)
     change_column(handed, table, column, change)
     seal(handed)
@@ -195,7 +194,7 @@ def test_answers_to_something_else_or_of_no_model_are_left_out(what, suite, hand
 
 
 def test_more_rows_than_cases_have_are_not_read(suite, handed):
-    path = handed / "answers" / QUICK / "choices.parquet"
+    path = handed / "answers" / DEMO / "choices.parquet"
     held = pq.read_table(path)
     pq.write_table(pa.concat_tables([held, held]), path)
     seal(handed)
@@ -211,11 +210,11 @@ def test_who_only_says_that_it_is_ours_is_a_guest(suite, handed, capsys):
         change_card(handed, change)
         seal(handed)
         assert not suite[2].check(handed).is_native
-    config = handed / "answers" / QUICK / "config.json"
+    config = handed / "answers" / DEMO / "config.json"
     name = "lm.editors.keyed.method:Keyed"
     content = read_json(config)
     write_json(config, content | {"method": content["method"] | {"editor": name}})
-    change_card(handed, lambda card, own: card["methods"][QUICK].update(editor=name))
+    change_card(handed, lambda card, own: card["methods"][DEMO].update(editor=name))
     seal(handed)
     assert not suite[2].check(handed).is_native
     assert report.main(["--leaderboard", str(handed.parent), "--runs", str(suite[0])]) == 0
@@ -224,7 +223,7 @@ def test_who_only_says_that_it_is_ours_is_a_guest(suite, handed, capsys):
 
 def test_a_forged_first_folder_throws_nobody_out(suite, handed, capsys):
     forged = shutil.copytree(handed, handed.with_name("a-forged"))
-    change_card(forged, lambda card, own: card["worlds"][QUICK].update(corpus="0"))
+    change_card(forged, lambda card, own: card["worlds"][DEMO].update(corpus="0"))
     seal(forged)
     assert report.main(["--leaderboard", str(handed.parent), "--runs", str(suite[0])]) == 0
     assert "a-forged is left out" in " ".join(capsys.readouterr().out.split())
