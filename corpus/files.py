@@ -200,7 +200,7 @@ def read_json(path: Path, part: Path | None = None) -> dict:
     require_regular(path)
     todo = advise_remake(part or path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=build_object)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path} is missing; {todo}") from None
     except (ValueError, RecursionError) as error:
@@ -209,6 +209,19 @@ def read_json(path: Path, part: Path | None = None) -> dict:
         raise InputError(f"{path} holds no JSON object; {todo}")
     if _is_deeper(content, DEEPEST):
         raise InputError(f"{path} is nested deeper than {DEEPEST} times; {todo}")
+    return content
+
+
+def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; readers differ about a key that stands there twice.
+
+    Raises:
+        ValueError: one does.
+    """
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands there twice")
     return content
 
 

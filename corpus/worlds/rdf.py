@@ -25,6 +25,9 @@ FORMATS = {
 """Each with its larger family: quads are triples with a graph, TriG is Turtle with graphs."""
 BATCH = 1 << 16
 """Facts that are put into columns at once."""
+ENTITY = re.compile(rb'<!ENTITY\s+[^\s"&%]+\s+"[^"&%]*"\s*>')
+LONGEST_ENTITY = 300
+"""Bytes of what RDF/XML abbreviates by an entity."""
 
 
 def read_rdf(path: Path, form: str, watch: Watch) -> tuple[list[pa.ChunkedArray], int]:
@@ -35,6 +38,8 @@ def read_rdf(path: Path, form: str, watch: Watch) -> tuple[list[pa.ChunkedArray]
     Raises:
         InputError: a malformed file, with its line.
     """
+    if form == "RDF/XML":
+        _refuse_entities(path)
     parts: list[list[pa.Array]] = [[], [], []]
     facts = literals = 0
     numbers: dict[str, str] = {}
@@ -62,6 +67,24 @@ def short_name(iri: str) -> str:
     """What an IRI or blank node is called: its last part, with escapes undone."""
     last = re.split(r"[/#]", iri.removeprefix("<").removesuffix(">").rstrip("/#"))[-1]
     return " ".join(unquote(last).replace("_", " ").split()) or iri
+
+
+def _refuse_entities(path: Path) -> None:
+    """Refuse entities of entities, by which a kilobyte stands for terabytes, and those of other files."""
+    with open_table(path, read_unwatched) as stream:
+        block = text = stream.read(BATCH)
+        while text:
+            for found in re.finditer(b"<!ENTITY", text):
+                end = found.start() + LONGEST_ENTITY
+                if (end <= len(text) or not block) and not ENTITY.match(text[:end], found.start()):
+                    what = text[found.start() :][:60].decode(errors="backslashreplace")
+                    raise InputError(
+                        f"{path}: {what!r} should stand for text of {LONGEST_ENTITY} bytes at most"
+                    )
+            if not block:
+                return
+            block = stream.read(BATCH)
+            text = text[-LONGEST_ENTITY:] + block
 
 
 def _number_node(node: str, numbers: dict[str, str]) -> str:

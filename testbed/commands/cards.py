@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import to_builtins
 
 from corpus.errors import InputError
@@ -16,24 +15,32 @@ from testbed.engine.catalogue import editor_entries
 from testbed.engine.file_exchange.contradictions import SLACK, Name, find_contradiction
 from testbed.engine.records import TABLES, table_file
 from testbed.engine.results import AFTER_AN_EDIT, Results, read_results
+from testbed.engine.table_size import check_table_size
+from testbed.engine.trace import CONFIG
 from testbed.engine.versions import hash_native
 from testbed.pages.leaderboard import Entry
 from testbed.protocol import ABSENT
 from testbed.run.strict_json import read_document
-from testbed.scorecard import WorldResults, card_as_data, make_card, measure_editors
-from testbed.scores.card_format import ANSWERS, CARD, Card, CardEditor, count_by_kind, standing_key
+from testbed.scorecard import UNEDITED, WorldResults, card_as_data, make_card, measure_editors
+from testbed.scores.card_format import (
+    ANSWERS,
+    CARD,
+    Card,
+    CardEditor,
+    CardRow,
+    count_by_kind,
+    standing_key,
+)
 from testbed.scores.gather import flatten_settings
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results
-from testbed.suite import Row
+from testbed.suite import Row, Suite
 
 OF_AN_EDIT = {"seconds", "steps", "forward", "backward", "fault"}
 """Columns of cases that say how an edit went; all others say what was asked."""
 SAME, ALIKE = 1e-4, 0.05
 """By so much numbers of the same model may differ, and the answers of one from another kind of processor, on
 average, before any edit."""
-LARGEST = 1 << 30
-"""Bytes of a table in memory."""
 
 
 class Standard(NamedTuple):
@@ -80,10 +87,14 @@ def check_seal(folder: Path) -> Card:
     """
     verify_folder(folder)
     card = read_document(folder / CARD, Card)
-    needed = [CARD, *(f"{ANSWERS}/{world}/config.json" for world in card.methods)]
-    for name in needed:
-        if name not in list_sealed(folder):
-            raise InputError(f"{folder / CHECKSUMS} does not name {name}, so nobody sealed it")
+    files = (CONFIG, *(table_file(Path(), table).name for table in TABLES))
+    needed = [CARD, *(f"{ANSWERS}/{world}/{name}" for world in card.methods for name in files)]
+    if unsealed := sorted({*needed} - {*list_sealed(folder)}):
+        raise InputError(f"{folder / CHECKSUMS} does not name {unsealed[0]}, so nobody sealed it")
+    if card.examined not in editor_entries() and card.examined.lower() in editor_entries():
+        raise InputError(
+            f"{folder / CARD}, examined: {card.examined} is nearly the name of one of our editors"
+        )
     return card
 
 
@@ -97,7 +108,29 @@ def check_card(
         standards: by world, those that the card should have answers to.
 
     Raises:
-        InputError: it cannot be made so; says which file or row is at fault.
+        InputError: as `remake_card`, or it says something else.
+    """
+    made, seconds = remake_card(folder, card, rows, standards)
+    own = next(one for one in made["editors"] if one["editor"] == card.examined)
+    is_same = all(card.worlds[world].weights == standard.weights for world, standard in standards.items())
+    better, said = {row.name: row.better for row in rows}, {one.editor: one for one in card.editors}
+    found = {one.editor: find_contradictory_verdict(one, better) for one in card.editors}
+    for one in made["editors"]:
+        name = one["editor"]
+        found[name] = found[name] or find_unlike(said[name], one, SAME if is_same else ALIKE)
+    for name, why in found.items():
+        if why:
+            raise InputError(f"{folder / CARD}, editors, {name}: {why}")
+    return CheckedCard(folder, card, own, made["rows"], _is_native(card), seconds)
+
+
+def remake_card(
+    folder: Path, card: Card, rows: Sequence[Row], standards: Mapping[str, Standard]
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """What answers come to, as scorecard.json has it; and by world the seconds of an edit.
+
+    Raises:
+        InputError: these are no answers to the suite's cases, or no model's; says which file or row.
     """
     results = list[WorldResults]()
     for world, standard in standards.items():
@@ -105,16 +138,8 @@ def check_card(
         results.append(
             standard.unedited._replace(results=recalibrate_results(answers, standard.temperatures))
         )
-    made = card_as_data(make_card(rows, measure_editors(rows, {card.examined: results})))
-    own = next(one for one in made["editors"] if one["editor"] == card.examined)
-    is_same = all(card.worlds[world].weights == standard.weights for world, standard in standards.items())
-    for one in made["editors"]:
-        said = [other for other in card.editors if other.editor == one["editor"]]
-        if len(said) != 1 or (unlike := find_unlike(said[0], one, SAME if is_same else ALIKE)):
-            why = unlike if len(said) == 1 else "not there once"
-            raise InputError(f"{folder / CARD}, editors, {one['editor']}: {why}")
     seconds = {one.world: float(one.results.cases["seconds"].mean()) for one in results}
-    return CheckedCard(folder, card, own, made["rows"], _is_native(card), seconds)
+    return card_as_data(make_card(rows, measure_editors(rows, {card.examined: results}))), seconds
 
 
 def _is_native(card: Card) -> bool:
@@ -127,17 +152,34 @@ def _is_native(card: Card) -> bool:
     )
 
 
+def find_contradictory_verdict(said: CardEditor, better: Mapping[str, str]) -> str:
+    """Where a verdict does not follow from its interval, or a count from verdicts; empty where all do."""
+    for row, number in said.numbers.items():
+        low, high = number.over.low, number.over.high
+        verdict = "unsure"
+        if low is not None and high is not None and not low <= 0 <= high:
+            verdict = "better" if (low > 0) == (better.get(row) == "high") else "worse"
+        # One that begins at 0 as it is rounded may be sure.
+        if number.over.verdict != verdict and 0 not in (low, high):
+            return f"numbers.{row}: {number.over.verdict}, where the interval says {verdict}"
+    for verdict, count in (("better", said.better), ("worse", said.worse)):
+        if count != (by := sum(one.over.verdict == verdict for one in said.numbers.values())):
+            return f"rows surely {verdict} is {count}, and by its verdicts {by}"
+    return ""
+
+
 def find_unlike(said: CardEditor, made: Mapping[str, Any], slack: float) -> str:
     """Where a card says something else of an editor than its answers come to, in words; empty where nowhere.
 
     What follows from numbers (counts and verdicts) is compared where these are of the same model.
     """
     there, own = (flatten_settings(dict(one)) for one in (to_builtins(said), made))
-    for key, value in own.items():
-        other, is_number = there.get(key, "nothing"), isinstance(value, float | None)
+    for key in dict.fromkeys([*own, *there]):
+        value, other = own.get(key, "nothing"), there.get(key, "nothing")
+        is_number = isinstance(value, float | None)
         near = is_number and isinstance(other, float) and isinstance(value, float)
         same = math.isclose(other, value, rel_tol=slack, abs_tol=slack) if near else other == value
-        if not same and (is_number or slack == SAME):
+        if not same and (is_number or "nothing" in (value, other) or slack == SAME):
             return f"{key} is {other}, and by the answers {value}"
     return ""
 
@@ -159,20 +201,19 @@ def _read_answers(folder: Path, card: Card, standard: Standard) -> Results:
     Raises:
         InputError: they are not answers to the world's cases, or no model's.
     """
-    config, method = read_json(folder / "config.json"), card.methods[folder.name]
+    config, method = read_json(folder / CONFIG), card.methods[folder.name]
     said = {key: getattr(method, key) for key in ("editor", "settings", "version")}
     wrong = [key for key in ("settings", "versions") if config.get(key) != standard.config[key]]
-    wrong += [] if said.items() <= config.get("method", {}).items() else ["method"]
+    there = config.get("method")
+    wrong += [] if isinstance(there, dict) and said.items() <= there.items() else ["method"]
     if wrong:
-        raise InputError(
-            f"{folder / 'config.json'}, {wrong[0]}: not the suite's of this version, or the card's"
-        )
+        raise InputError(f"{folder / CONFIG}, {wrong[0]}: not the suite's of this version, or the card's")
     ours = standard.unedited.results
     sizes: dict[str, Any] = {"choices": ours.choices, "claims": ours.claims, "passages": ours.passages}
     rows = {name: len(table.case) for name, table in sizes.items()} | {"cases": len(ours)}
     try:
         for table in TABLES:
-            _check_size(table_file(folder, table), rows[table])
+            check_table_size(table_file(folder, table), rows[table])
         results = read_results(folder, columns_of(standard.unedited.evaluation), may_be_silent=True)
         differ = list(find_differences(results, ours))
         near = card.worlds[folder.name].weights == standard.weights
@@ -188,13 +229,6 @@ def _read_answers(folder: Path, card: Card, standard: Standard) -> Results:
     if why := find_impossible(results, standard.names):
         raise InputError(f"{folder}: {why}")
     return results
-
-
-def _check_size(path: Path, rows: int) -> None:
-    held = pq.read_metadata(path)
-    size = sum(held.row_group(i).total_byte_size for i in range(held.num_row_groups))
-    if held.num_rows != rows or size > LARGEST:
-        raise InputError(f"{path} has {held.num_rows:,} rows, where the world's cases ask for {rows:,}")
 
 
 def find_differences(theirs: Results, ours: Results) -> Iterator[str]:
@@ -260,6 +294,15 @@ def find_unborne(card: CheckedCard, twin: CheckedCard) -> list[str]:
     ]
 
 
+def identify_editor(card: Card) -> tuple[Any, ...]:
+    """Who was examined, as it is the same on the suite and on its twin."""
+    methods = [
+        (world, of.editor, of.version, {key: value for key, value in of.settings.items() if key != "answers"})
+        for world, of in sorted(card.methods.items())
+    ]
+    return card.examined, card.code, methods
+
+
 def _reaches(twin: Mapping[str, Any] | None, own: Mapping[str, Any], better: str) -> bool:
     over = twin["over no edit"] if twin else None
     if over is None or over["low"] is None or over["high"] is None:
@@ -267,18 +310,39 @@ def _reaches(twin: Mapping[str, Any] | None, own: Mapping[str, Any], better: str
     return over["high"] >= own["low"] if better == "high" else over["low"] <= own["high"]
 
 
-def select_worlds(folder: Path, card: Card, wanted: Sequence[str], of_texts: Sequence[str]) -> list[str]:
-    """The worlds that a card has answers to: all of the suite, but for texts where answers came as files.
+def check_frame(folder: Path, card: Card, suite: Suite, title: str) -> list[str]:
+    """See that worlds, rows, editors and title of a card are the suite's; the worlds that it has answers to.
+
+    These are all of the suite, but for texts where answers came as files.
 
     Raises:
         InputError: it has others.
     """
     elsewhere = all(method.elsewhere for method in card.methods.values())
-    answered = [name for name in wanted if not (elsewhere and name in of_texts)]
-    for key, names in (("worlds", wanted), ("methods", answered)):
-        if getattr(card, key).keys() != {*names}:
-            there = ", ".join(getattr(card, key))
-            raise InputError(f"{folder / CARD}, {key}: {there}, where the suite has {', '.join(names)}")
+    answered = [world.name for world in suite.worlds if not (elsewhere and world.asks_texts)]
+    named = [one.editor for one in card.editors]
+    known = [name for name in (UNEDITED, *suite.references) if name in named and name != card.examined]
+    scored = {row for one in card.editors for row in one.numbers}
+    rows = {row.name: row for row in suite.rows}
+
+    def describe_row(name: str, of: Row | CardRow) -> str:
+        return " | ".join((name, of.says, of.metric, of.better, *of.worlds))
+
+    frame = {
+        "worlds": (list(card.worlds), [world.name for world in suite.worlds]),
+        "methods": (list(card.methods), answered),
+        "editors": (named, {*known, UNEDITED, card.examined}),
+        "title": ([card.title], [title]),
+        "numbers": (scored, scored & rows.keys()),
+        "rows": (
+            [describe_row(one.row, one) for one in card.rows],
+            [describe_row(name, row) for name, row in rows.items() if name in scored],
+        ),
+    }
+    for key, (there, wanted) in frame.items():
+        if sorted(there) != sorted(wanted):
+            said, suites = (", ".join(sorted(names)) for names in (there, wanted))
+            raise InputError(f"{folder / CARD}, {key}: {said:.200}, where the suite has {suites:.200}")
     return answered
 
 
@@ -295,10 +359,12 @@ def list_entries(
         judges: by whom edits are judged.
     """
     examined = [one.card.examined for one in cards]
+    shown = [one["editor"] for one in references]
+    shown = [name for name in shown if not any(one.is_native and one.card.examined == name for one in cards)]
     entries, known = [], editor_entries()
     kinds = {row["row"]: row["kind"] for one in cards for row in one.rows}
     for reference in references:
-        if reference["editor"] not in examined:
+        if reference["editor"] in shown:
             about = {"origin": "reference", "what it changes": known[reference["editor"]].about}
             entries.append(_make_entry(reference["editor"], reference, kinds, about))
     for one in cards:
@@ -318,7 +384,8 @@ def list_entries(
             "date": one.card.date,
             **marks.get(folder, {}),
         }
-        label = name if examined.count(name) == 1 else f"{name} ({folder})"
+        is_plain = (one.is_native or name not in known) and [*shown, *examined].count(name) == 1
+        label = name if is_plain else f"{name} ({folder})"
         explorer = f"{folder}/explorer/index.html"
         has_explorer = (one.folder / "explorer" / "index.html").exists()
         entries.append(_make_entry(label, one.made, kinds, about, folder, explorer if has_explorer else ""))

@@ -10,11 +10,12 @@ from testbed.commands.cards import (
     CheckedCard,
     Standard,
     check_card,
+    check_frame,
     check_seal,
     describe_other_references,
     find_unborne,
+    identify_editor,
     list_entries,
-    select_worlds,
 )
 from testbed.console import say
 from testbed.engine.trace import read_config
@@ -51,7 +52,7 @@ def write_board(folder: Path, runs: Path) -> None:
     referee, cards, left_out = Referee(runs), list[CheckedCard](), list[str]()
     for path in paths:
         try:
-            cards.append(referee.check(path))
+            cards.append(referee.check(path, may_be_twin=False))
         except (InputError, OSError) as error:
             left_out.append(f"{path.name} is left out: {error}")
     name = next((name for name in list_suites() if name in {one.card.suite for one in cards}), "")
@@ -103,15 +104,18 @@ class Referee:
                 found.setdefault(describe_standard(of["agent"], of["exactness"]), []).append(world)
         return "; ".join(f"{who} ({', '.join(worlds)})" for who, worlds in found.items())
 
-    def check(self, folder: Path) -> CheckedCard:
+    def check(self, folder: Path, may_be_twin: bool = True) -> CheckedCard:
         """A card made again from its answers.
+
+        Args:
+            may_be_twin: whether it may be of a suite's private twin.
 
         Raises:
             InputError: it does not hold.
         """
         card = check_seal(folder)
         name, is_twin = card.suite.removesuffix(examine.TWIN), card.suite.endswith(examine.TWIN)
-        if name not in list_suites():
+        if name not in list_suites() or (is_twin and not may_be_twin):
             raise InputError(
                 f"{folder / CARD}, suite: {card.suite}, and this version has {', '.join(list_suites())}"
             )
@@ -119,11 +123,13 @@ class Referee:
             raise InputError(f"{folder} is of a private twin whose secret does not lie in {self.runs}")
         suite = examine.find_suite(name, self.runs, is_twin)
         worlds = {world.name: world for world in suite.worlds}
-        answered = select_worlds(folder, card, [*worlds], [w.name for w in suite.worlds if w.asks_texts])
+        answered = check_frame(folder, card, suite, examine.card_title(suite))
         for world, of in card.worlds.items():
             frozen = worlds[world].frozen
             unlike = [key for key in BOUND if getattr(of, key) != frozen.get(key)]
             unlike += examine.unlike_settings(frozen.get("settings", {}), of.settings)
+            if of.weights == frozen.get("weights") and of.accuracy != frozen["accuracy"]:
+                unlike.append("accuracy")
             if unlike:
                 raise InputError(f"{folder / CARD}, worlds: {world} is not the suite's ({', '.join(unlike)})")
         for world in answered:
@@ -138,9 +144,14 @@ class Referee:
         if not (twin / CARD).exists():
             return ""
         try:
-            unborne = find_unborne(one, self.check(twin))
-        except InputError as error:
+            checked = self.check(twin)
+        except (InputError, OSError) as error:
             return f"its card does not hold ({error})"
+        if checked.card.suite != f"{one.card.suite}{examine.TWIN}":
+            return f"its card is of the suite {checked.card.suite}"
+        if identify_editor(checked.card) != identify_editor(one.card):
+            return "its card is of another editor, or of other settings"
+        unborne = find_unborne(one, checked)
         return f"does not bear out {', '.join(unborne)}" if unborne else "bears it out"
 
 

@@ -30,12 +30,11 @@ from testbed.run.runs import Run, differing_settings
 from testbed.run.runtime import circumstances, prepare_jax
 from testbed.run.strict_json import read_document
 from testbed.run.world import World, load_world
+from testbed.scores.card_format import NAME
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import temperatures_file
 from testbed.settings import ScoreSettings
 from testbed.waiting import doing
-
-NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
 def score(options: ScoreSettings) -> None:
@@ -125,7 +124,7 @@ def describe_method(name: str, about: About, answers: str) -> dict[str, Any]:
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
+    if not re.fullmatch(NAME, name) or ":" in name:
         raise InputError(f"--name {name!r} should be a plain name for tables, such as my-editor")
-    if name in editor_entries():
+    if name.lower() in editor_entries():
         raise InputError(f"--name {name} is that of a built-in editor; choose another")

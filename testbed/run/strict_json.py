@@ -1,9 +1,11 @@
 """JSON that others wrote, read by a schema: what does not fit is refused by file, line and field.
 
 A schema is a class of msgspec, whose types, ranges and lengths hold as they stand: nothing is converted, a
-key that it does not know is refused, and so are NaN, infinities and text that is no Unicode.
+key that it does not know or that stands there twice is refused, and so are NaN, infinities and text that is
+no Unicode.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +15,13 @@ import msgspec
 from msgspec import Meta
 
 from corpus.errors import InputError
-from corpus.files import require_regular
+from corpus.files import build_object, require_regular
 
 Probability = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Word = Annotated[str, Meta(max_length=500)]
+Word = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")]
+"""On one line, and shown as it is: no character commands a terminal or turns the text around."""
 Text = Annotated[str, Meta(max_length=5_000)]
 LONGEST = 1 << 24
 """Bytes of a document, or of a line."""
@@ -63,7 +66,9 @@ def _decode(text: bytes, decoder: msgspec.json.Decoder[Document], where: str) ->
     if len(text) > LONGEST:
         raise InputError(f"{where}: longer than {LONGEST:,} bytes")
     try:
-        return decoder.decode(text)
+        document = decoder.decode(text)
+        json.loads(text, object_pairs_hook=build_object)
+        return document
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         place = _PLACE.fullmatch(str(error))
         why = f"{place['field']}: {place['what']}" if place and place["field"] else str(error)

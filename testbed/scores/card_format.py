@@ -13,7 +13,10 @@ FORMAT = 1
 """Of the card."""
 BOUND = ("world", "corpus", "cases")
 """Hashes of a world that are the same on every machine."""
+NAME = r"[A-Za-z_][A-Za-z0-9_.:-]{0,99}"
+"""What somebody's editor may be called: in letters that no others can be taken for."""
 Number = float | None
+Name = Annotated[str, Meta(pattern=rf"^{NAME}\Z")]
 
 
 class OverNoEdit(Struct, forbid_unknown_fields=True):
@@ -58,7 +61,7 @@ class CardRow(Struct, forbid_unknown_fields=True, kw_only=True):
 class CardMethod(Struct, forbid_unknown_fields=True):
     """The editor in a world: see `testbed.engine.versions.identify_method`."""
 
-    editor: Word
+    editor: Name
     settings: dict[Word, Any]
     version: Count | Word
     elsewhere: bool = False
@@ -82,13 +85,13 @@ class Card(Struct, forbid_unknown_fields=True):
     format: Literal[1]
     suite: Word
     title: Word
-    examined: Word
+    examined: Name
     methods: Annotated[dict[Word, CardMethod], Meta(min_length=1)]
     worlds: Annotated[dict[Word, CardWorld], Meta(min_length=1)]
     rows: list[CardRow]
     editors: list[CardEditor]
-    made_with: dict[Word, Text]
-    date: Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
+    made_with: Annotated[dict[Word, Word], Meta(max_length=50)]
+    date: Annotated[str, Meta(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]\Z")]
     versions: dict[Word, Any] = {}
     code: Word = ""
 

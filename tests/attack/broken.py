@@ -95,6 +95,7 @@ def is_optional(value, path, schema):
 @st.composite
 def break_text(draw, text):
     """What kind of mistake, and bytes of a document with it, before JSON is JSON."""
+    first = [next(iter(json.loads(text).items()))]
     ways = {
         "cut": lambda: text[: draw(st.integers(1, len(text) - 2))],
         "no UTF-8": lambda: text.replace(b'"', b'"\xff', 1),
@@ -102,6 +103,9 @@ def break_text(draw, text):
         "nested": lambda: b"[" * 100_000,
         "twice": lambda: text + text,
         "long": lambda: text[:-1] + b" " * (1 << 24) + text[-1:],
+        "key twice": lambda: json.dumps(dict(first))[:-1].encode() + b", " + text[1:],
+        "UTF-16": lambda: text.decode().encode("utf-16"),
+        "mark of byte order": lambda: b"\xef\xbb\xbf" + text,
     }
     way = draw(st.sampled_from(sorted(ways)))
     return way, ways[way]()

@@ -8,8 +8,9 @@ import json
 import pytest
 
 from corpus.errors import InputError
+from testbed import score
 from tests.attack.broken import break_answers, check_answers, dump, make_answers, try_broken
-from tests.runs import copied
+from tests.runs import at, complaint, copied
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,20 @@ def test_what_answers_depend_on_is_said_whole(key, answered):
     about = json.loads((folder / "about.json").read_text())
     with pytest.raises(InputError, match=rf"about\.json.*{key}"):
         check_answers(folder, read)("about.json", dump(without(key)(about)))
+
+
+@pytest.mark.parametrize("word", ["\x1b[2J", "one\nerror: two", "\u202etxet"])
+def test_words_that_command_a_terminal_are_refused(word, answered):
+    folder, _, read = answered
+    about = json.loads((folder / "about.json").read_text())
+    with pytest.raises(InputError, match=r"about\.json: editor"):
+        check_answers(folder, read)("about.json", dump(about | {"editor": word}))
+
+
+@pytest.mark.parametrize("name", ["../x", "", "n" * 101, "k\u0435yed", "Keyed", "none", "a\nb", "a:b"])
+def test_answers_have_a_plain_name_that_is_none_of_ours(name, tmp_path, capsys):
+    assert score.main([str(tmp_path), "--name", name, *at(tmp_path)]) == 2
+    assert "--name" in complaint(capsys)
 
 
 def test_every_line_twice_is_refused(answered):

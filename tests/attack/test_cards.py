@@ -12,9 +12,12 @@ from corpus.errors import InputError
 from corpus.files import list_sealed, read_json, seal_folder, write_json
 from testbed import report
 from testbed.commands import examine
-from testbed.commands.cards import check_seal, find_unborne
-from testbed.commands.leaderboard import Referee
+from testbed.commands.cards import check_seal, find_unborne, list_entries, remake_card
+from testbed.commands.leaderboard import Referee, open_standard
+from testbed.engine import table_size
 from testbed.examine import main
+from testbed.protocol import ABSENT
+from testbed.suite import SuiteWorld
 from tests.attack.broken import break_card, try_broken
 from tests.attack.trials import shrink_suite
 from tests.runs import complaint, copied
@@ -94,6 +97,25 @@ def test_a_card_of_the_whole_suite_holds_and_one_of_fewer_worlds_does_not(
         write_json(handed / "scorecard.json", card)
 
 
+def test_answers_that_nobody_sealed_are_not_read(suite, handed):
+    names = [name for name in list_sealed(handed) if "claims" not in name]
+    seal_folder(handed, names)
+    with pytest.raises(InputError, match=r"does not name .*claims\.parquet"):
+        suite[2].check(handed)
+
+
+def test_a_guest_of_the_name_of_a_reference_leaves_that_where_it_is(suite, handed):
+    change_card(handed, lambda card, own: card.update(code=""))
+    seal(handed)
+    guest = suite[2].check(handed)
+    reference = guest.made | {"numbers": {}}
+    names = [entry.name for entry in list_entries([guest], [reference], {}, "an agent")]
+    assert sorted(names) == ["lora-down", f"lora-down ({NAME})"]
+    assert [entry.name for entry in list_entries([guest], [], {}, "")] == [f"lora-down ({NAME})"]
+    native = guest._replace(is_native=True)
+    assert [entry.name for entry in list_entries([native], [reference], {}, "")] == ["lora-down"]
+
+
 def test_what_users_keep_beside_a_card_stays_when_it_is_written_again(suite, handed):
     (handed / "explorer").mkdir()
     kept = {handed / "notes.txt": "mine", handed / "explorer" / "index.html": "a page"}
@@ -119,6 +141,30 @@ def turn_verdict(card, own):
     over["verdict"] = "worse" if over["verdict"] == "better" else "better"
 
 
+def rename(card, own, name):
+    own["editor"] = card["examined"] = name
+
+
+def count_better_of_none(card, own):
+    next(one for one in card["editors"] if one["editor"] == "none")["rows surely better"] = 9
+
+
+def count_better_of_another_model(card, own):
+    """Of another processor, of which numbers may differ a little."""
+    card["worlds"][DEMO]["weights"] = "0"
+    own["rows surely better"] = 9
+
+
+def praise_another_model(card, own):
+    card["worlds"][DEMO]["weights"] = "0"
+    own["numbers"]["damage"]["over no edit"] = {
+        "difference": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "verdict": "better",
+    }
+
+
 SAYS = {
     "counts": (lambda card, own: own.update({"rows surely better": 99}), "rows surely better is 99"),
     "verdicts": (turn_verdict, "damage"),
@@ -133,6 +179,19 @@ SAYS = {
     "more worlds": (lambda card, own: card["worlds"].update(moon=card["worlds"][DEMO]), "moon"),
     "another suite": (lambda card, own: card.update(suite="v9"), "suite: v9"),
     "another method": (lambda card, own: card["methods"][DEMO].update(version=99), "method"),
+    "a name like ours": (lambda card, own: rename(card, own, "Keyed"), "nearly the name of one of our"),
+    "a name in other letters": (lambda card, own: rename(card, own, "k\u0435yed"), "examined"),
+    "another title": (lambda card, own: card.update(title="the winner"), "title: the winner"),
+    "other rows": (lambda card, own: card["rows"][0].update(says="The best."), "rows"),
+    "an editor more": (lambda card, own: card["editors"].append(own | {"editor": "winner"}), "editors"),
+    "itself twice": (lambda card, own: card["editors"].append(own), "editors"),
+    "more numbers": (lambda card, own: own["numbers"].update(fame=own["numbers"]["damage"]), "numbers.fame"),
+    "a reference's counts": (count_better_of_none, "none: rows surely better is 9"),
+    "counts of another model": (count_better_of_another_model, "lora-down: rows surely better is 9"),
+    "verdicts of another model": (praise_another_model, "better, where the interval says worse"),
+    "facts learned": (lambda card, own: card["worlds"][DEMO].update(accuracy=1.0), "accuracy"),
+    "a date": (lambda card, own: card.update(date="2026-01-01\n"), "date"),
+    "too much": (lambda card, own: card.update(made_with={str(i): "" for i in range(99)}), "made_with"),
     "a missing key": (lambda card, own: card.pop("date"), "missing required field `date`"),
     "no text": (lambda card, own: card["methods"][DEMO].update(editor=None), "methods"),
     "a path": (lambda card, own: card.update(methods={"../../x": card["methods"][DEMO]}), "nobody sealed"),
@@ -200,6 +259,34 @@ def test_more_rows_than_cases_have_are_not_read(suite, handed):
     seal(handed)
     with pytest.raises(InputError, match="rows, where the world's cases ask for"):
         suite[2].check(handed)
+    pq.write_table(held, path, use_dictionary=False, column_encoding={"role": "DELTA_BYTE_ARRAY"})
+    seal(handed)
+    with pytest.raises(InputError, match="packed as DELTA_BYTE_ARRAY"):
+        suite[2].check(handed)
+
+
+PACKED = {
+    "one number in lists": (pa.array([[0.0] * 10**4] * 200), {}),
+    "one text": (pa.array(["y" * 10**4] * 1000), {}),
+    "one text in lists": (pa.array([["y" * 10**4] * 2] * 1000), {}),
+    "texts that begin alike": (
+        pa.array(["y" * i for i in range(2000)]),
+        {"column_encoding": "DELTA_BYTE_ARRAY"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PACKED)
+def test_a_small_file_that_fills_all_memory_is_not_read(what, tmp_path, monkeypatch):
+    column, how = PACKED[what]
+    path = tmp_path / "packed.parquet"
+    pq.write_table(pa.table({"x": column}), path, use_dictionary=not how, **how)
+    monkeypatch.setattr(table_size, "LARGEST", 10**6)
+    assert path.stat().st_size < 10**5
+    with pytest.raises(InputError, match=r"packed\.parquet"):
+        table_size.check_table_size(path, len(column))
+    pq.write_table(pa.table({"x": column.slice(0, 2)}), path)
+    table_size.check_table_size(path, 2)
 
 
 def test_who_only_says_that_it_is_ours_is_a_guest(suite, handed, capsys):
@@ -244,6 +331,78 @@ def test_no_broken_card_is_taken(suite, handed):
 
     refused = try_broken(break_card(card), check, 60)
     assert refused.total() == 60
+
+
+def know_by_heart(folder, suite):
+    """The answers of a card are the agent's, and the card says what these come to."""
+    choices = pq.read_table(folder / "answers" / DEMO / "choices.parquet")
+    after = next(name for name in choices.column_names if name.startswith("agent_") and "before" not in name)
+    beliefs, options = choices[after].to_pylist(), choices["options"].to_pylist()
+    best = [o[int(np.argmax(p))] if any(p) else ABSENT for o, p in zip(options, beliefs, strict=True)]
+    for name, values in (("lm_after", beliefs), ("lm_open_after", beliefs), ("lm_answer_after", best)):
+        change_column(folder, "choices", name, lambda _, values=values: values)
+    seal(folder)
+    standards = {world.name: open_standard(world) for world in suite.worlds}
+    made, _ = remake_card(folder, check_seal(folder), suite.rows, standards)
+    change_card(folder, lambda card, own: card.update(editors=made["editors"]))
+    seal(folder)
+
+
+@pytest.fixture
+def same_twin(suite, monkeypatch):
+    """The private twin is the suite itself: what a card is worth there is what it is worth here."""
+    (suite[0] / examine.TWIN_SECRET).unlink(missing_ok=True)
+    monkeypatch.setattr(SuiteWorld, "draw_twin", lambda self, _, frozen: self._replace(frozen=frozen))
+
+
+@pytest.mark.usefixtures("same_twin")
+def test_a_card_that_the_private_twin_does_not_bear_out_is_marked(suite, handed):
+    """Who knows the frozen cases by heart beside who is asked others; the page says it."""
+    runs = suite[0]
+    words = ["lora-down", "--quick", "--runs", str(runs), "--folder", str(handed.parent)]
+    assert main([*words, "--twin"]) == 0
+    twin = handed.parent.with_name("examined-twin") / NAME
+
+    def marked():
+        assert report.main(["--leaderboard", str(handed.parent), "--runs", str(runs)]) == 0
+        (entry,) = json.loads((handed.parent / "leaderboard.json").read_text())["editors"]
+        assert f"private twin: {entry['about']['private twin']}" in (handed.parent / "index.html").read_text()
+        return entry["about"]["private twin"]
+
+    assert marked() == "bears it out"
+    know_by_heart(handed, examine.find_suite("quick", runs))
+    assert "coherence gained" in marked().partition("does not bear out ")[2]
+    change_card(twin, lambda card, own: card.update(code=""))
+    seal(twin)
+    assert marked() == "its card is of another editor, or of other settings"
+    shutil.rmtree(twin)
+    shutil.copytree(handed, twin)
+    assert marked() == "its card is of the suite quick"
+
+
+@pytest.mark.usefixtures("same_twin")
+def test_a_card_of_a_private_twin_that_is_not_here_is_named(suite, handed):
+    change_card(
+        handed,
+        lambda card, own: card.update(suite="quick-twin", title=f"the private twin of {card['title']}"),
+    )
+    seal(handed)
+    with pytest.raises(InputError, match="secret does not lie"):
+        suite[2].check(handed)
+    examine.find_suite("quick", suite[0], True)
+    with pytest.raises(InputError, match=r"demo is not the suite's \(world, corpus, cases"):
+        suite[2].check(handed)
+
+
+@pytest.mark.usefixtures("same_twin")
+def test_a_card_of_the_private_twin_is_none_of_the_suite(suite, handed, capsys):
+    words = ["lora-down", "--quick", "--runs", str(suite[0]), "--folder", str(handed.parent), "--twin"]
+    assert main(words) == 0
+    shutil.copytree(handed.parent.with_name("examined-twin") / NAME, handed.with_name("of-the-twin"))
+    assert report.main(["--leaderboard", str(handed.parent), "--runs", str(suite[0])]) == 0
+    assert "of-the-twin is left out" in " ".join(capsys.readouterr().out.split())
+    (entry,) = json.loads((handed.parent / "leaderboard.json").read_text())["editors"]
+    assert entry["folder"] == NAME
 
 
 def test_who_knows_the_suite_by_heart_is_marked_by_the_twin(suite, handed):

@@ -58,6 +58,23 @@ def test_an_escape_that_is_no_character_is_named_with_its_line(escape, tmp_path,
 
 
 @pytest.mark.parametrize(
+    "value", ['"&a;&a;&a;"', 'SYSTEM "file:///etc/passwd"', f'"{"x" * 300}"', '"http://a/"']
+)
+def test_entities_of_entities_are_refused(value, tmp_path, capsys):
+    """Eleven of them, each of ten others, took all memory and no interrupt; plain ones are fine."""
+    path = tmp_path / "w.rdf"
+    fact = '<rdf:Description rdf:about="&x;{0}"><e:p rdf:resource="&x;{1}"/><e:q rdf:resource="&x;{2}"/>'
+    facts = "".join(f"{fact.format(i, i % 5, i % 3)}</rdf:Description>" for i in range(60))
+    text = f"""<?xml version="1.0"?><!--{"x" * 10**5}-->
+        <!DOCTYPE rdf:RDF [<!ENTITY a "a"><!ENTITY x {value} >]>
+        <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://a/">{facts}</rdf:RDF>"""
+    path.write_text(text, encoding="utf-8")
+    code = corpus.main([*at(tmp_path), "--world.source", "tsv", "--world.path", str(path)])
+    assert code == (0 if "http" in value else 2)
+    assert code == 0 or f"'<!ENTITY x {value[:30]}" in complaint(capsys)
+
+
+@pytest.mark.parametrize(
     ("command", "options", "said"),
     [
         (edit, ["--cases.count", "1000000000000"], "--cases.count should be at most 1,000,000"),
