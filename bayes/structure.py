@@ -9,7 +9,8 @@ A dependence is looked for among the facts of one subject. Those that go through
 they are given (`corpus.graph`). Which dependences of a table are believed, `corpus.worlds.evidence` says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -28,16 +29,21 @@ def structure_posterior(
     Args:
         root_masses, row_masses: as in `log_gain`.
     """
-    return forest_posterior(log_scores(graph, root_masses, row_masses))
+    gain = partial(log_gain, root_masses=root_masses, row_masses=row_masses)
+    return forest_posterior(log_scores(graph, gain))
 
 
 def log_scores(
-    graph: KnowledgeGraph, root_masses: Sequence[float] = MASSES, row_masses: Sequence[float] = MASSES
+    graph: KnowledgeGraph, gain: Callable[[np.ndarray, np.ndarray, int], float] | None = None
 ) -> np.ndarray:
     """float64[parent, child]: log of how much likelier rows by the parent make the child's facts.
 
     Both are about the subjects who have both facts; 0 where there are none. The diagonal is minus infinity.
+
+    Args:
+        gain: of rows, objects, size; by default `log_gain`.
     """
+    gain = gain or log_gain
     relations = len(graph.relations)
     scores = np.zeros((relations, relations))
     np.fill_diagonal(scores, -np.inf)
@@ -49,7 +55,7 @@ def log_scores(
             both = above >= 0
             if parent != child and both.any():
                 rows, objects = graph.object[above[both]], graph.object[mine[both]]
-                scores[parent, child] = log_gain(rows, objects, size, root_masses, row_masses)
+                scores[parent, child] = gain(rows, objects, size)
     return scores
 
 
