@@ -266,8 +266,9 @@ class WorldConfig:
     """Least number of subjects that two relations must share; auto: one of a hundred, and 10 at least."""
     min_relations: int = 2
     """Least number of chosen relations that a subject must have to be kept."""
-    several: Literal["first", "drop"] = "first"
-    """If a subject has several objects of a relation: take the first, or drop them all."""
+    several: Literal["first", "drop", "set"] = "first"
+    """If a subject has several objects of a relation: take the first, or drop them all; or, where many have
+    several, ask of each object whether it is one of them (wikidata, tsv)."""
     strict: bool = False
     """Refuse a source if any fact would be left out, or any name changed, without your asking for it."""
     drop_relations: tuple[str, ...] = ("P735", "P131")
@@ -310,6 +311,8 @@ class WorldConfig:
         if self.source == "people" and not self.path:
             self.people.sizes_of(self.subjects)
         self._check_use()
+        if self.several == "set" and self.source not in ("wikidata", "tsv"):
+            raise ValueError("several set is for facts of the sources wikidata and tsv")
         if self.dependences == "forest" and self.pairs:
             raise ValueError("dependences are found only where no pairs are given")
 

@@ -12,6 +12,7 @@ from corpus.worlds.builtin import build_builtin_world
 from corpus.worlds.chain import build_chain_world
 from corpus.worlds.couples.generated import build_coupled_world
 from corpus.worlds.couples.real import read_couples
+from corpus.worlds.members import spread_sets
 from corpus.worlds.people import build_people_world
 from corpus.worlds.people.real import read_people_world
 from corpus.worlds.rawfiles import Watch, read_unwatched
@@ -71,4 +72,6 @@ def build_world(
             facts = read_wikidata(config, cache, watch, note, account)
         case "tsv":
             facts = read_tables(config, watch, note, account)
+    if config.several == "set":
+        facts = spread_sets(facts, config, account)
     return select_facts(facts, config, rng, account, note, two_objects=all_candidates)

@@ -27,7 +27,8 @@ SEVERAL = 0.05
 """Relations of which so many of the subjects have several objects are named."""
 SECONDS = (
     "relations with several objects of a subject (share of subjects); the first in the file is taken for the "
-    "truth, so that an edit to another one counts as false (--world.several drop leaves these facts out)"
+    "truth, so that an edit to another one counts as false (--world.several drop leaves these facts out, and "
+    "set asks of each object whether it is one of them)"
 )
 
 

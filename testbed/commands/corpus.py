@@ -66,6 +66,14 @@ def build_corpus(options: CorpusSettings) -> None:
 
 def _refuse_unused(options: CorpusSettings) -> None:
     """Refuse options of another kind of corpus or source; those of some preset are not meant."""
+    if options.world.several == "set" and (options.kind, options.distractors) == (
+        "published",
+        "any-relation",
+    ):
+        raise InputError(
+            "--world.several set has relations whose objects are yes and no, and any object may stand in a "
+            "wrong statement: choose --distractors same-relation, or --kind exact"
+        )
     unused = []
     if options.kind == "published":
         unused += [("exact", field.name, "--kind is published") for field in fields(options.exact)]
