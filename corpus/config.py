@@ -276,8 +276,7 @@ class WorldConfig:
     drop_entities: tuple[str, ...] = ("Q16521", "Q5")
     """Entities whose facts are left out."""
     names: Literal["first", "described"] = "first"
-    """Names of entities (wikidata). first: the first alias; described: the name with which the description in
-    *_text.txt begins."""
+    """Names of entities (wikidata). first: the first alias; described: that with which *_text.txt begins."""
     builtin: BuiltinWorld = field(default_factory=BuiltinWorld)
     taxonomy: TaxonomyWorld = field(default_factory=TaxonomyWorld)
     coupled: CoupledWorld = field(default_factory=CoupledWorld)
@@ -311,8 +310,6 @@ class WorldConfig:
         if self.source == "people" and not self.path:
             self.people.sizes_of(self.subjects)
         self._check_use()
-        if self.several == "set" and self.source not in ("wikidata", "tsv"):
-            raise ValueError("several set is for facts of the sources wikidata and tsv")
         if self.dependences == "forest" and self.pairs:
             raise ValueError("dependences are found only where no pairs are given")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus.config import WorldConfig
+from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
 from corpus.seeds import generator
 from corpus.worlds.account import Account
@@ -47,6 +48,8 @@ def build_world(
     rng, account = generator(seed, "world"), account or Account()
     if config.path:
         config = replace(config, path=str(Path(config.path).expanduser()))
+    if config.several == "set" and config.source not in ("wikidata", "tsv"):
+        raise InputError(f"--world.several set is for sources wikidata and tsv, not {config.source}")
     match config.source:
         case "builtin":
             return build_builtin_world(

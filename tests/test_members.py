@@ -144,5 +144,5 @@ def test_a_world_of_sets_is_written_down_and_takes_requests_by_name(tmp_path, ca
     stated = world.sentences.a[(world.sentences.kind == Kind.ATOMIC) & (world.sentences.a[:, 1] == fact[1])]
     said = {*stated[:, 2].tolist()}
     assert {world.graph.entities[o] for o in said} == {"yes", "no"}
-    with pytest.raises(ValueError, match="several set is for"):
-        WorldConfig(source="people", several="set")
+    with pytest.raises(InputError, match="several set is for sources wikidata and tsv, not people"):
+        build_world(WorldConfig(source="people", several="set"), 0)
