@@ -1,13 +1,13 @@
 """Every call of a command on its files, made to fail in turn: what is said, and what the same command makes.
 
-    python -m tests.attack.every_call FOLDER [COMMAND ...] [--most N] [--lasting]
+    python -m tests.attack.every_call FOLDER [COMMAND ...] [--most N] [--writes] [--lasting]
 
 In one process, in which everything is compiled: the folder of the runs is new for each failure, and lies in
 the same place. All calls of the C library below it are counted (faults.c), those of Arrow and TensorStore,
 too.
 Every call that writes or removes is made to fail; of those that only read and are alike, as reads of one
-file, one. A call fails once (EIO); with --lasting, each call that writes, and all behind it
-(ENOSPC). What came of each stands in FOLDER/COMMAND.jsonl, and the same command line goes on behind it.
+file, one; with --writes, none. A call fails once (EIO); with --lasting, each call that writes, and all behind
+it (ENOSPC). What came of each stands in FOLDER/COMMAND.jsonl, and the same command line goes on behind it.
 
 The disk that a failure left is looked at byte for byte. Where a disk just like it was worked on before, the
 same command is not run again on it.
@@ -68,13 +68,13 @@ def read_calls(log):
     return {int(number): (name, writes == "1", path) for number, name, writes, path in lines}
 
 
-def choose_calls(calls, lasting, most):
-    """The numbers of those that are made to fail, at most so many, spread evenly."""
+def choose_calls(calls, writes, most):
+    """The numbers of those that are made to fail, at most so many, spread evenly; perhaps only what writes."""
     alike, chosen = {}, []
     for number, (name, writes, path) in sorted(calls.items()):
         if writes or name == "remove":
             chosen.append(number)
-        elif not lasting:
+        elif not writes:
             alike.setdefault((name, path), []).append(number)
     # Some at the first of such calls, some at a later one.
     chosen += [numbers[zlib.crc32(f"{key}".encode()) % len(numbers)] for key, numbers in alike.items()]
@@ -187,12 +187,12 @@ class Trial:
         }
 
 
-def work(trial, most, lasting, results):
+def work(trial, most, writes, lasting, results):
     """Fail the calls of a command that were not tried before, one after another; how many are wrong."""
     calls = trial.learn()
     done = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     tried = {one["number"]: one for one in done}
-    chosen = choose_calls(calls, lasting, most)
+    chosen = choose_calls(calls, writes, most)
     for i, number in enumerate(chosen):
         if number in tried:
             continue
@@ -208,9 +208,10 @@ def work(trial, most, lasting, results):
     came = Counter(one["code"] for one in tried.values() if one.get("call"))
     wrong = sum(bool(one["wrong"]) for one in tried.values())
     reached = sum(came.values())
-    unlike = len(choose_calls(calls, lasting, len(calls)))
+    unlike = len(choose_calls(calls, writes, len(calls)))
     print(
-        f"{trial.name}: {len(calls)} calls, {unlike} unlike each other, {reached} made to fail: "
+        f"{trial.name}: {len(calls)} calls, {unlike} {'that write' if writes else 'unlike each other'}, "
+        f"{reached} made to fail: "
         f"{came['2']} refused, {came['0']} whole all the same, {wrong} wrong",
         flush=True,
     )
@@ -232,9 +233,10 @@ def main():
     # What one failure leaves behind is collected during another.
     sys.unraisablehook = lambda _: None
     wrong, lasting = 0, "--lasting" in flags
+    writes = lasting or "--writes" in flags
     for trial in list_trials(folder, names):
         suffix = "-lasting" if lasting else ""
-        wrong += work(trial, most, lasting, folder / f"{trial.name.replace(' ', '-')}{suffix}.jsonl")
+        wrong += work(trial, most, writes, lasting, folder / f"{trial.name.replace(' ', '-')}{suffix}.jsonl")
     sys.exit(bool(wrong))
 
 
