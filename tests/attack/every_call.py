@@ -69,7 +69,7 @@ def read_calls(log):
 
 
 def choose_calls(calls, writes, most):
-    """The numbers of those that are made to fail, at most so many, spread evenly; perhaps only what writes."""
+    """The numbers of those that are made to fail, at most so many, spread evenly; or of those that write."""
     alike, chosen = {}, []
     for number, (name, writes, path) in sorted(calls.items()):
         if writes or name == "remove":
