@@ -185,7 +185,7 @@ SAYS = {
     "other rows": (lambda card, own: card["rows"][0].update(says="The best."), "rows"),
     "an editor more": (lambda card, own: card["editors"].append(own | {"editor": "winner"}), "editors"),
     "itself twice": (lambda card, own: card["editors"].append(own), "editors"),
-    "more numbers": (lambda card, own: own["numbers"].update(fame=own["numbers"]["damage"]), "numbers.fame"),
+    "more numbers": (lambda card, own: own["numbers"].update(fame=own["numbers"]["damage"]), "numbers: "),
     "a reference's counts": (count_better_of_none, "none: rows surely better is 9"),
     "counts of another model": (count_better_of_another_model, "lora-down: rows surely better is 9"),
     "verdicts of another model": (praise_another_model, "better, where the interval says worse"),
