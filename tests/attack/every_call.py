@@ -68,13 +68,13 @@ def read_calls(log):
     return {int(number): (name, writes == "1", path) for number, name, writes, path in lines}
 
 
-def choose_calls(calls, writes, most):
+def choose_calls(calls, only_writes, most):
     """The numbers of those that are made to fail, at most so many, spread evenly; or of those that write."""
     alike, chosen = {}, []
     for number, (name, writes, path) in sorted(calls.items()):
         if writes or name == "remove":
             chosen.append(number)
-        elif not writes:
+        elif not only_writes:
             alike.setdefault((name, path), []).append(number)
     # Some at the first of such calls, some at a later one.
     chosen += [numbers[zlib.crc32(f"{key}".encode()) % len(numbers)] for key, numbers in alike.items()]
