@@ -16,7 +16,7 @@ CARD = """\
 ---
 license: mit
 language: en
-pretty_name: {name}
+pretty_name: {quoted}
 configs:
 {configs}
 ---
@@ -43,7 +43,7 @@ def write_exam_card(folder: Path, worlds: Sequence[str], rows: Sequence[Row], na
         if world:
             lines += [f"- id: {json.dumps(row.name)}", f"  config: {world}", "  split: train"]
     for file, text in (
-        ("README.md", CARD.format(name=name, configs=configs)),
+        ("README.md", CARD.format(name=name, quoted=json.dumps(name), configs=configs)),
         ("eval.yaml", "\n".join(lines) + "\n"),
     ):
         with staged_file(folder / file) as aside:

@@ -34,10 +34,12 @@ BAD_INPUT = 2
 JSON = "--json"
 VERSION, HELP_ALL, CONFIG = "--version", "--help-all", "--config"
 JSON_OUTPUT, SHOW_LOG = "testbed.console:print_json", "testbed.console:show_log"
-ABOUT_JSON = f"""
+CONFIGURED = ("corpus", "train", "edit")
+ABOUT_CONFIG = f"""
 
 With {CONFIG} FILE in place of a preset, a command repeats what FILE recorded: a run's config.json for corpus
-and train, that of a folder of edits for edit. Options behind it change single settings.
+and train, that of a folder of edits for edit. Options behind it change single settings."""
+ABOUT_JSON = f"""
 
 With {JSON}, tables and lines are one JSON object on standard output, numbers as numbers; progress goes to
 standard error."""
@@ -140,7 +142,7 @@ def run_command(
                     f" Editors: {', '.join(editor_entries())}; python -m testbed.editors describes them."
                 )
         assert default is not None, "there are defaults, from a preset or not"
-        description += ABOUT_JSON
+        description += ABOUT_CONFIG * (name in CONFIGURED) + ABOUT_JSON
         if HELP_ALL in args:
             args = ["--help"]
         else:

@@ -30,8 +30,9 @@ def test_one_size_does_not_grow(capsys):
 
 
 @pytest.mark.slow
-def test_every_stage_is_measured_once_and_ends_in_the_record(tmp_path, monkeypatch, capsys):
+def test_stages_are_measured_once_and_ends_in_the_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(growth, "STAGES", ("corpus", "train", "edit", "report"))
     tiny = ["--sizes", "300", "600", "--rows", "30", "60", "--cases", "20", "--runs", str(tmp_path)]
     assert run_module(growth, tiny) == 0
     (folder,) = (tmp_path / "records").iterdir()

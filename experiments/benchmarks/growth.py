@@ -45,6 +45,7 @@ from testbed.commands.train import train
 from testbed.console import print_table, say
 from testbed.engine.questions import Questions
 from testbed.engine.records import TABLES, seal_results, table_file
+from testbed.engine.trace import CONFIG, name_edits
 from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.agents import paper_agent
@@ -204,6 +205,7 @@ def measure_report(settings: Settings) -> float:
             copies.append(copy)
         pq.write_table(pa.concat_tables(copies).combine_chunks(), path)
     seal_results(folder)
+    folder.rename(folder.with_name(name_edits(read_json(folder / CONFIG))))
     seconds = time_once(lambda: report(ReportSettings(run=run.name, runs=run.root)))
     shutil.rmtree(run.folder)
     return seconds
@@ -223,9 +225,9 @@ def _copy_people(run: Run, edits: Path, times: int) -> int:
     seal_folder(run.world, read_json(run.world / CHECKSUMS))
     write_json(run.corpus / ORIGIN, read_json(run.corpus / ORIGIN) | {"world": folder_digest(run.world)})
     seal_folder(run.corpus, read_json(run.corpus / CHECKSUMS))
-    config = read_json(edits / "config.json")
+    config = read_json(edits / CONFIG)
     config["inputs"] |= {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus)}
-    write_json(edits / "config.json", config)
+    write_json(edits / CONFIG, config)
     return people
 
 

@@ -308,8 +308,8 @@ def compare_models(world: SuiteWorld, digests: Mapping[str, Any]) -> None:
         say(f"the model of {world.name} is the suite's, bit for bit; {accuracy}")
     else:
         say(
-            f"the model of {world.name} was trained on another kind of processor than the suite's "
-            f"({known['device']}): {accuracy}, where the suite's has {known['accuracy']:.3f}"
+            f"the model of {world.name} differs from the suite's in its last bits, as models of other "
+            f"processors do ({known['device']}): {accuracy}, where the suite's has {known['accuracy']:.3f}"
         )
 
 

@@ -109,10 +109,14 @@ def stale_parts(config: dict[str, Any], cases: Version) -> list[str]:
     return [words for part, words in PARTS.items() if then.get(part) != now[part]]
 
 
+def name_edits(config: dict[str, Any]) -> str:
+    """What the folder of edits with such a config.json is called."""
+    return _name_of(config["editor"], {key: config[key] for key in _TRACED if key in config})
+
+
 def why_misplaced(folder: Path, config: dict[str, Any]) -> str:
     """Why a folder is not the one of its edits, in words; empty where it is, or too old to say."""
-    trace = {key: config[key] for key in _TRACED if key in config}
-    name = _name_of(config["editor"], trace)
+    name = name_edits(config)
     if "versions" not in config or folder.name == name:
         return ""
     return f"has the edits of {name}, by its {CONFIG}, and is left out: give it that name back"

@@ -41,11 +41,13 @@ def inference_table(material: Material) -> Table:
     return make_table(INFERENCE._replace(where={"subset": [ALL] * (len(filled) > 1) + filled}), frame)
 
 
-def kinship_table(material: Material) -> Table:
-    """Answers that must change and those that must stay, by the kin that the cases have."""
+def kinship_table(material: Material) -> Table | None:
+    """Answers that must change and those that must stay, by the kin of the cases; None if they have none."""
     frame, first = material.frame, material.editors[0].name
     metrics = [name for role in KIN for name in (m.MUST_CHANGE[role], m.MUST_STAY[role])]
     counts = {name: cases for name in metrics if (cases := frame.cell(name, first).cases)}
+    if not counts:
+        return None
     each = ", ".join(f"{frame.label_of(name)}: {cases:,}" for name, cases in counts.items())
     note = (
         "Share of answers that are the agent's, where its own answer must change and where it stays. A "
