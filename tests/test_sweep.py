@@ -18,9 +18,8 @@ from lm.editors.lora import LoraConfig
 from lm.editors.lora.method import lora_down
 from lm.editors.none.method import NoEdit
 from lm.flops import count_flops
-from testbed import edit, report
+from testbed import edit
 from testbed.engine import plan, sweep
-from testbed.engine.catalogue import editor_entries
 from testbed.engine.controls.oracle import half_of_questions
 from testbed.engine.methods import Belief, Method, the_request
 from testbed.engine.plan import SweepPlan, make_plan
@@ -40,7 +39,7 @@ from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.settings import CaseConfig, EditSettings
 from tests.edited import COLUMNS, HASE, cases_of, tables
-from tests.runs import at, copied
+from tests.runs import at
 from tests.toys import SMALL, random_model, some_requests
 
 CASES, STEPS = 18, 3
@@ -520,26 +519,3 @@ def test_retrain_makes_no_sequences(trained, capsys):
     flags = ["--cases.count", "4", "--sequential", "2"]
     assert edit.main(["retrain", *at(trained), *flags]) == 2
     assert "retrain learns everything anew" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_every_editor_goes_all_the_way(trained, tmp_path, monkeypatch):
-    """By name on one command line, independent and in sequences of batches; then the report."""
-    runs = copied(trained, tmp_path)
-    # keyed-forms needs a corpus of kind exact.
-    names = [name for name in editor_entries() if name not in ("retrain", "self-bayes", "keyed-forms")]
-    names += ["experiments.my_editor:MyEditor"]
-    flags = ["--cases.count", "4", "--mend.steps", "5", "--mend.batch", "2"]
-    for name in ("lora-down", "lora-all", "embeddings", "full", "ft-constrained", "rome", "memit", "grace"):
-        flags += [f"--{name}.steps", "3"]
-    assert edit.main([*names, "retrain", *at(runs), *flags]) == 0
-    assert edit.main([*names, *at(runs), *flags, "--sequential", "4", "--batch", "2"]) == 0
-    folders = list((runs / "x" / "edits" / "hase").iterdir())
-    assert len(folders) == 2 * len(names) + 1
-    for folder in folders:
-        lm = after(folder)
-        assert np.isfinite(lm).all()
-        assert (lm.sum(-1) <= 1 + 1e-4).all()
-        cost = json.loads((folder / "cost.json").read_text(encoding="utf-8"))
-        assert cost["prepare_seconds"] >= 0
-    assert report.main(at(runs)) == 0
