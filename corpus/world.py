@@ -76,5 +76,5 @@ def build_world(
         case "tsv":
             facts = read_tables(config, watch, note, account)
     if config.several == "set":
-        facts = spread_sets(facts, config, account)
+        facts = spread_sets(facts, config, account, note)
     return select_facts(facts, config, rng, account, note, two_objects=all_candidates)

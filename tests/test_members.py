@@ -31,12 +31,12 @@ HOMES = (
 )
 
 
-def set_world(path, text, account=None, least=1, **options):
+def set_world(path, text, account=None, least=1, note=lambda _: None, **options):
     path.write_text(text, encoding="utf-8")
     config = WorldConfig(
         path=str(path), several="set", min_pair_subjects=least, dependences="none", **options
     )
-    return build_world(config, 0, account=account or Account())
+    return build_world(config, 0, account=account or Account(), note=note)
 
 
 def named(graph):
@@ -46,10 +46,10 @@ def named(graph):
 
 
 def test_each_object_of_a_set_is_a_fact_of_its_own(tmp_path):
-    account = Account()
+    account, said = Account(), []
     facts = {
         (s, r.removeprefix("speaks: "), o)
-        for s, r, o in named(set_world(tmp_path / "w.tsv", SPEAKS + HOMES, account))
+        for s, r, o in named(set_world(tmp_path / "w.tsv", SPEAKS + HOMES, account, note=said.append))
     }
     languages = {"Ann": ("yes", "yes", "no"), "Bob": ("yes", "no", "no"), "Cy": ("no", "yes", "yes")}
     spoken = {
@@ -61,6 +61,7 @@ def test_each_object_of_a_set_is_a_fact_of_its_own(tmp_path):
     homes = {tuple(line.split("\t")) for line in HOMES.splitlines()}
     assert facts == spoken | homes
     assert account.left_out == {}
+    assert said[0].endswith("of so many objects: speaks (3)")
     # Danish is spoken by one.
     account = Account()
     graph = set_world(

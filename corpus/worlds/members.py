@@ -18,7 +18,7 @@ from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.worlds.account import Account
 from corpus.worlds.pairing import least_shared
-from corpus.worlds.selection import SEVERAL, Facts, Labels
+from corpus.worlds.selection import NAMED, SEVERAL, Facts, Labels
 from corpus.worlds.unpacked import MOST_ROWS
 
 ANSWERS = ("yes", "no")
@@ -56,12 +56,15 @@ class FurtherLabels:
         return [further[i - self.first] if i >= self.first else next(of_source) for i in ids.tolist()]
 
 
-def spread_sets(facts: Facts, config: WorldConfig, account: Account) -> Facts:
+def spread_sets(facts: Facts, config: WorldConfig, account: Account, note: Callable[[str], None]) -> Facts:
     """The same facts, where each relation of which subjects have several objects became one for each object.
 
     That is if at least `SEVERAL` of its subjects have several. An object is asked about if as many of the
     subjects have it, and as many have it not, as two relations must share to depend on each other
     (`--world.min-pair-subjects`); others are left out and counted.
+
+    Args:
+        note: is told which relations are sets, and of how many objects is asked.
 
     Raises:
         InputError: more facts than a table may have rows.
@@ -98,6 +101,14 @@ def spread_sets(facts: Facts, config: WorldConfig, account: Account) -> Facts:
     account.leave_out(f"objects that fewer than {least:,} subjects have, or have not, in their sets", rare)
     spread[0] = triples[~is_set]
     pairs = np.array(members, int).reshape(-1, 2).T
+    sets = np.unique(triples[is_set, 1])
+    counts = zip(facts.relations.of(sets), (pairs[0] == sets[:, None]).sum(axis=1), strict=True)
+    named = [f"{name} ({count:,})" for name, count in counts]
+    more = f" and {len(named) - NAMED:,} more" if len(named) > NAMED else ""
+    note(
+        "relations taken for sets, with a relation of its own for each of so many objects: "
+        f"{', '.join(named[:NAMED]) or 'none'}{more}"
+    )
     names, words = (
         [": ".join(pair) for pair in zip(*parts, strict=True)]
         for parts in (
