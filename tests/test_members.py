@@ -133,7 +133,6 @@ def test_a_request_adds_to_a_set_or_takes_out_of_it(tmp_path):
 
 def test_a_world_of_sets_is_written_down_and_takes_requests_by_name(tmp_path, capsys):
     rows = [f"p{i}\tspeaks\tl{j}\n" for i in range(40) for j in {i % 4, i % 3}]
-    rows += [f"p{i}\tlives in\ttown {i % 4}\n" for i in range(40)]
     (tmp_path / "w.tsv").write_text("".join(rows))
     words = [*at(tmp_path), "--world.path", str(tmp_path / "w.tsv"), "--world.several", "set"]
     assert corpus.main(words) == 2

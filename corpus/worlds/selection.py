@@ -291,7 +291,8 @@ def _build_selected_graph(
     columns = [np.searchsorted(ids, selection[:, i]) for i, ids in enumerate((used, chosen, used))]
     local = [(int(np.searchsorted(chosen, u)), int(np.searchsorted(chosen, d))) for u, d in pairs]
     upstream = pairing.upstream_of(local, len(chosen))
-    return build_graph(np.column_stack(columns), entities, relations, upstream)
+    fewest = 2 if config.several == "set" else 3
+    return build_graph(np.column_stack(columns), entities, relations, upstream, fewest_objects=fewest)
 
 
 def _take_rows(triples: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
