@@ -315,6 +315,10 @@ def test_references_whose_answers_come_with_the_suite_are_not_run(small_suite, t
     edit = examine.edit_by_one
     monkeypatch.setattr(examine, "edit_by_one", lambda *args: edited.append(args[0].editors) or edit(*args))
     monkeypatch.setattr(examine, "read_references", lambda _: read_references(suite))
+    read_small = examine.read_suite
+    monkeypatch.setattr(
+        examine, "read_suite", lambda *args: read_small(*args)._replace(references=suite.references)
+    )
     folder = tmp_path / "examined"
     args = ["random-target", "--quick", "--runs", str(small_suite), "--folder", str(folder)]
     assert main(args) == 0
