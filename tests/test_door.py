@@ -360,13 +360,14 @@ def test_what_says_how_it_works_is_taken(exam, tmp_path, door, editor):
 
 
 @pytest.mark.slow
-def test_a_process_for_every_edit_forgets(exam, tmp_path, door):
+def test_a_process_for_every_edit_forgets(exam, tmp_path, door, monkeypatch):
     """What leaks in one process cannot in many."""
+    few = door.read_exam(exam[1])
+    few = few._replace(cases=few.cases[:2])
+    monkeypatch.setattr(door, "read_exam", lambda _: few)
     door.examine(leak_state, exam[1], tmp_path / "answers", apart=True, report=lambda _: None)
-    bench = door.Bench(exam[1], door.read_exam(exam[1]).about, 256, "cpu")
-    for line, case in zip(
-        lines_of(tmp_path / "answers" / "after.jsonl"), door.read_exam(exam[1]).cases, strict=True
-    ):
+    bench = door.Bench(exam[1], few.about, 256, "cpu")
+    for line, case in zip(lines_of(tmp_path / "answers" / "after.jsonl"), few.cases, strict=True):
         COUNTER[0] = 0.0
         alone = bench.edit_chain(leak_state, [case])[0]
         np.testing.assert_allclose(np.concatenate(line["ended"]), np.concatenate(alone["ended"]), atol=1e-6)

@@ -266,7 +266,7 @@ def test_an_address_is_a_view(report, browser):
     address, title, count = (browser.value(x) for x in ("location.href", TITLE, COUNT))
     browser.open(address, until=f"{OPEN} && {TITLE}")
     assert (browser.value(TITLE), browser.value(COUNT)) == (title, count)
-    browser.value("history.back()")
+    browser.value("setTimeout(() => history.back())")
     browser.open(f"{page.as_uri()}#case=7&beside={editors[1].name}&beside={editors[5].name}", until=OPEN)
     heads = browser.value("[...document.querySelectorAll('.question')][0].querySelector('thead').textContent")
     assert heads == f"before{editors[1].name}{editors[5].name}"

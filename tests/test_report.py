@@ -921,7 +921,7 @@ def opened(page, address, profile):
     [
         ("hase-comparison", "seconds an edit", "asc"),
         ("hase-comparison", "seconds an edit", "desc"),
-        ("hase-comparison", "success", "asc"),
+        ("hase-comparison", "edit success", "asc"),
         ("hase-hase-7", "editor", "desc"),
     ],
 )
@@ -965,7 +965,7 @@ def test_a_browser_ignores_addresses_of_nothing(page, tmp_path):
 @pytest.mark.skipif(browser() is None, reason="needs chromium")
 def test_clicks_sort_one_way_and_then_the_other(page, tmp_path):
     html = (page / "index.html").read_text(encoding="utf-8")
-    column = parsed(html).tables["hase-comparison"]["heads"].index("propagation_ratio")
+    column = parsed(html).tables["hase-comparison"]["heads"].index("propagation ratio")
     for clicks, name in ((1, "ascending"), (2, "descending"), (3, "ascending")):
         press = f"document.querySelectorAll('#hase-comparison .sort')[{column}].click();"
         script = f"<script>{press * clicks}document.body.dataset.hash = location.hash;</script>"
