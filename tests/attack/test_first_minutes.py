@@ -134,7 +134,10 @@ def test_on_a_terminal_numbers_survive_and_nothing_is_stretched(width, monkeypat
 
 
 def interrupted(after, *args):
+    # A job in the background ignores interrupts, and what it starts does, too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = python(*args, start_new_session=True)
+    signal.signal(signal.SIGINT, before)
     time.sleep(after)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
