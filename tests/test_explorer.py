@@ -239,6 +239,7 @@ def test_the_command_asks_for_the_same_edit(run, editors):
 
 @pytest.mark.slow
 def test_it_can_be_left_out(run, blank_pictures):
-    (run.report / "explorer").mkdir(parents=True, exist_ok=True)
+    assert report.main(at(run.folder.parent)) == 0
+    assert (run.report / "explorer" / "index.html").exists()
     assert report.main([*at(run.folder.parent), "--no-explorer"]) == 0
     assert not (run.report / "explorer").exists()

@@ -1,7 +1,5 @@
 """The experiment growth: exponents of known laws, and every stage from nothing to the record."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,10 +8,8 @@ from hypothesis import strategies as st
 from corpus.world import build_world
 from experiments.benchmarks import agents_speed, growth, harness
 from experiments.command import run_module
-from experiments.figures import FIGURES
 from experiments.measures.scaled import PAPER_FACTS, scale_world
 from testbed.presets import CORPUS
-from tests.nested import read_nested
 
 
 @given(st.floats(-2, 2), st.floats(1e-6, 1e6), st.lists(st.integers(1, 10**6), min_size=2, unique=True))
@@ -27,29 +23,6 @@ def test_one_size_does_not_grow(capsys):
         run_module(growth, ["--sizes", "300"])
     assert stop.value.code == 2
     assert "needs two --sizes" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_stages_are_measured_once_and_ends_in_the_record(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(harness, "RECORDS", tmp_path / "records")
-    monkeypatch.setattr(growth, "STAGES", ("corpus", "train", "edit", "report"))
-    tiny = ["--sizes", "300", "600", "--rows", "30", "60", "--cases", "20", "--runs", str(tmp_path)]
-    assert run_module(growth, tiny) == 0
-    (folder,) = (tmp_path / "records").iterdir()
-    stages = json.loads((folder / "record.json").read_text(encoding="utf-8"))["stages"]
-    assert list(stages) == list(growth.STAGES)
-    for name, stage in stages.items():
-        figures = read_nested(folder / FIGURES, name)
-        assert figures["sizes"] == ([30, 60] if name == "report" else [300, 600])
-        assert min(figures["seconds"]) > 0
-        assert min(figures["peak_gib"]) > 0.1
-        assert stage["settings"] == {"cases": 20}
-    measured = {path: path.read_bytes() for path in (tmp_path / "growth" / "measured").iterdir()}
-    assert len(measured) == 2 * len(growth.STAGES)
-    assert run_module(growth, [*tiny, "--minutes", "1e-9"]) == 0
-    assert "run the same command to go on" in capsys.readouterr().out
-    assert run_module(growth, tiny) == 0
-    assert {path: path.read_bytes() for path in measured} == measured
 
 
 def test_work_that_a_killed_benchmark_left_is_not_found_done(tmp_path):

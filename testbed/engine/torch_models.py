@@ -19,6 +19,8 @@ from lm.huggingface_config import write_config
 from testbed.engine.file_exchange.door import watch_tokenizer
 
 BY_FILES = "ask it by files: python -m testbed.export --cases (docs/pytorch.md)"
+SMALL = 512
+"""Width of a model that gains nothing by threads, which wait for each other on a busy machine."""
 FARTHEST = 1e-4
 """Between probabilities of one model computed twice."""
 
@@ -38,6 +40,9 @@ def load_skeleton(config: Any, vocabulary: int, tokenizer: str) -> tuple[Callabl
             AutoConfig.from_pretrained(folder),
             watch_tokenizer(AutoTokenizer.from_pretrained(folder)),
         )
+
+    if shape.hidden_size <= SMALL:
+        torch.set_num_threads(1)
 
     def build_model(tensors: dict[str, np.ndarray]) -> Any:
         model = AutoModelForCausalLM.from_config(shape, dtype=torch.float32)
