@@ -121,15 +121,14 @@ def test_every_reference_can_edit_every_world_but_the_oracle():
     "suite", [one for one in SUITES.values() if one.answers], ids=lambda suite: suite.name
 )
 def test_the_references_answers_come_with_the_suite(suite):
-    """Every editor has all cases of every row, and the unedited model is as good as itself."""
+    """All editors have the same cases of a row; the unedited model is as good as itself."""
     measured, about = read_references(suite)
     assert {*measured} == {*suite.references} == {*about["versions"]}
-    rows = {row.name for row in suite.rows}
-    assert all({*of} == rows for of in measured.values())
-    sizes = {row: len(of.metric.numerator) for row, of in measured["none"].items()}
+    kinds = {row.name: row.kind for row in suite.rows}
+    assert {kinds[row] for row in measured["none"]} == {*kinds.values()}
     for of in measured.values():
-        assert {row: len(one.metric.numerator) for row, one in of.items()} == sizes
         for row, one in of.items():
+            assert len(one.metric.numerator) == len(measured["none"][row].metric.numerator) > 0
             assert all(
                 np.array_equal(x, measured["none"][row].levels[level]) for level, x in one.levels.items()
             )
@@ -219,7 +218,7 @@ def test_controls_stand_at_the_bottom_and_who_goes_the_agents_way_on_top():
     }
     card = make_card(rows, measure_editors(rows, answered))
     order = [*card.scores]
-    assert order[0] == "whole"
+    assert set(order[:2]) == {"whole", "half"}
     assert order[2] == "none"
     assert set(order[3:]) == {"even", "silent", "other"}
     assert set(card.verdicts_of("none").values()) == {"unsure"}
