@@ -10,7 +10,8 @@ reported: among settings that state as many requests as the best, within .02, th
 over the subject's own facts, mean of both worlds, is least (`--development --edits 12`).
 Follows: where two subjects or more have the new object. Decisions: of the pairs of editors that surely differ
 in one kind, the share that another kind orders alike. Worlds come in turn, so that fewer (`--worlds 6`) are
-there first.
+there first. `--editors none "keyed, all facts"`: what `keyed` gains where it reasons with all that it knows
+of the subject.
 """
 
 from collections.abc import Iterator
@@ -37,10 +38,12 @@ TRIED = {
     "keyed-counting": ("majority", (0.25, 0.4, 0.5, 0.8)),
 }
 """By editor an option and its values."""
-VARIANTS: dict[str, tuple[str, Changes]] = {
+SETTINGS: dict[str, tuple[str, Changes]] = {
     f"{name} {value:g}": (name, {f"{name}.{option}": value})
     for name, (option, values) in TRIED.items() for value in values
 }  # fmt: skip
+ALL_FACTS = "keyed, all facts"
+VARIANTS = SETTINGS | {ALL_FACTS: ("keyed", {"keyed.asks": "all facts"})}
 CHOSEN: Changes = {
     "lora-down.learning-rate": 1e-3, "embeddings.learning-rate": 1e-3, "rome.farthest": 1.0,
     "keyed-request.fit.learning-rate": 0.015, "keyed.sharpness": 2.0, "keyed-counting.majority": 0.8,
@@ -128,7 +131,7 @@ STUDY = Study(
     edit=lambda values: {
         "evaluation": "kinds", "agent": "exact", "batch-edits": values["edits"]
     } | CHOSEN,
-    editors=lambda values: [*VARIANTS] if values["development"] else values["editors"],
+    editors=lambda values: [*SETTINGS] if values["development"] else values["editors"],
     variants=VARIANTS,
     quick=True,
     subsets=(SHARED["subset"], "answers change", "no answer changes"),

@@ -23,6 +23,7 @@ from lm.editors.self_bayes.dependence import (
     reading_probability,
     seldom_share,
 )
+from lm.editors.self_bayes.peers import find_relevance, hangs_together, weigh_peers
 from lm.editors.self_bayes.recall import recall_beliefs
 from lm.language_model import LanguageModel
 
@@ -58,6 +59,8 @@ class Mind(NamedTuple):
         depends: float32[R, R], p(the second relation depends on the first).
         reach: int32[R, D, 2], what an edit of each relation may bear on, the nearest first: a relation, and
             the one next to it on the way; -1 as padding.
+        relevance, together: float32[R, R] and bool[R, R], see `lm.editors.self_bayes.peers`; None where one
+            cause is asked.
     """
 
     relations: jax.Array
@@ -75,6 +78,8 @@ class Mind(NamedTuple):
     seldom: jax.Array
     depends: jax.Array
     reach: jax.Array
+    relevance: jax.Array | None = None
+    together: jax.Array | None = None
 
 
 class RequestContext(NamedTuple):
@@ -126,7 +131,11 @@ def read_mind(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesCon
     """What a model believes, and what depends on what, from nothing but the model and its language."""
     beliefs = recall_beliefs(model, vocabulary, config.beliefs)
     dependence = find_dependence(beliefs, config.dependence)
-    return build_mind(beliefs, dependence, vocabulary, config.dependence.seldom)
+    mind = build_mind(beliefs, dependence, vocabulary, config.dependence.seldom)
+    if config.asks == "one cause":
+        return mind
+    relevance = find_relevance(beliefs, config.dependence.seldom)
+    return mind._replace(relevance=jnp.asarray(relevance), together=jnp.asarray(hangs_together(relevance)))
 
 
 def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
@@ -234,6 +243,38 @@ def dependence_walks(parent: np.ndarray, link_probability: np.ndarray) -> np.nda
         if walk:
             row[: len(walk)] = walk
     return table
+
+
+def ask_peers(mind: Mind, request: RequestContext) -> Consequences:
+    """What those say who are like the subject, once the request is true, of all that hangs together with it.
+
+    A fact stays as it was read; of statements that are draws, those of peers join.
+    """
+    assert mind.relevance is not None
+    assert mind.together is not None
+    kinds, objects = mind.possible.shape
+    relation, every = request.relation, jnp.arange(kinds)
+    modes, others = mind.top[:, :, 0], ~request.is_subject
+    peers = mind.objects[modes, 0]
+    # The request's own object is told apart from others by its whole name.
+    peers = peers.at[relation].set(jnp.where(request.requested_object[modes[relation]] > 0, -2, -1))
+    answers = request.answers.at[relation].set(-2)
+    is_told = (request.reading_probability > 0.5).at[relation].set(True)
+    is_known = (mind.reading_probability > 0.5) & others
+    weight, prior = weigh_peers(mind.relevance, answers, is_told, peers, is_known)
+    weight, peer = jax.lax.top_k(weight * mind.counts * others, min(MOST_PEERS, len(others)))
+    rows = jnp.where(mind.possible, (prior / jnp.maximum(mind.possible.sum(axis=1), 1))[:, None], 0.0)
+    drawn = weight[..., None] * jnp.take_along_axis(mind.p, peer[..., None], axis=1)
+    named = jnp.take_along_axis(mind.top, peer[..., None], axis=1)
+    rows = jax.vmap(lambda row, at, more: row.at[at].add(more))(rows, named, drawn)
+    own = request.share / (request.share + weight.sum(axis=1) + prior)
+    persists = mind.persists
+    moves = 1 - persists * request.reading_probability - (1 - persists) * own
+    moves = jnp.where((every != relation) & mind.together[relation], moves, 0.0)
+    order = jnp.argsort(-moves)
+    p, few = jax.lax.top_k(rows / jnp.maximum(rows.sum(axis=1, keepdims=True), _LEAST), min(FEW, objects))
+    p /= jnp.maximum(p.sum(axis=1, keepdims=True), _LEAST)
+    return Consequences(order, moves[order] > SLIGHT, moves[order], few[order], p[order])
 
 
 def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:
