@@ -258,8 +258,8 @@ def ask_peers(mind: Mind, request: RequestContext) -> Consequences:
     peers = mind.objects[modes, 0]
     # The request's own object is told apart from others by its whole name.
     peers = peers.at[relation].set(jnp.where(request.requested_object[modes[relation]] > 0, -2, -1))
-    answers = request.answers.at[relation].set(-2)
-    is_told = (request.reading_probability > 0.5).at[relation].set(True)
+    answers = jnp.asarray(request.answers).at[relation].set(-2)
+    is_told = jnp.asarray(request.reading_probability > 0.5).at[relation].set(True)
     is_known = (mind.reading_probability > 0.5) & others
     weight, prior = weigh_peers(mind.relevance, answers, is_told, peers, is_known)
     weight, peer = jax.lax.top_k(weight * mind.counts * others, min(MOST_PEERS, len(others)))
