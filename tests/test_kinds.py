@@ -542,6 +542,10 @@ class CasesWorld(NamedTuple):
     sentences: Sentences
     origin: Origin
 
+    @property
+    def kind(self):
+        return self.origin.source
+
 
 @pytest.fixture(scope="module", params=KINDS)
 def drawn(request):

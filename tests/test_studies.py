@@ -10,6 +10,7 @@ import pytest
 
 import experiments
 from corpus.config import SENTENCES
+from corpus.errors import InputError
 from corpus.files import write_json
 from experiments import record, redraw, study
 from experiments.command import run_module
@@ -237,5 +238,5 @@ def test_options_are_changed_by_the_names_of_the_command_line():
     assert settings.cases.count == settings.sequential == 12
     assert settings.configs["rome"] == replace(EDIT["tiny"].configs["rome"], token="subject")
     assert settings.evaluations["hase"].reinforce == 0
-    with pytest.raises(study.InputError, match="has no option nobody"):
+    with pytest.raises(InputError, match="has no option nobody"):
         change_settings(EDIT["tiny"], {"nobody.rate": 1})

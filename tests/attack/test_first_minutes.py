@@ -53,7 +53,7 @@ def test_a_misspelt_preset_says_which_there_are(command, capsys):
 
 def test_other_words_than_presets_are_editors(tmp_path, capsys):
     assert edit.main(["romme", *at(tmp_path)]) == 2
-    assert "has no corpus stage yet" in capsys.readouterr().err
+    assert "did you mean rome?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

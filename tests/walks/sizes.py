@@ -46,7 +46,6 @@ BEFORE = (
 LEFT_OUT = {
     "make demo": "its commands are typed one by one; tests/test_readme.py types it",
     "make test": "it walks",
-    "source .venv/bin/activate": "the environment is the one that walks",
     "python -m testbed.demo": "its commands are typed one by one",
     "python3 -m venv": "the environment is the one that walks",
     "pip install": "nothing is installed; tests/test_wheel.py installs",
