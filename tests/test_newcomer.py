@@ -59,7 +59,14 @@ def test_the_readme_calls_metrics_as_commands_and_reports_do():
     """Its table has what follows by support; all else are metrics, by their labels."""
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     [head] = [line for line in lines if line.startswith("| editor | one subject")]
-    follows = {"one subject", "2 to 4", "one or more", "published sampler", "subject's own facts", "worst kind"}
+    follows = {
+        "one subject",
+        "2 to 4",
+        "one or more",
+        "published sampler",
+        "subject's own facts",
+        "worst kind",
+    }
     metrics = {*head.strip("| ").split(" | ")[1:]} - follows
     assert metrics
     assert metrics <= {*labels_of(HASE.metrics).values()}
