@@ -15,7 +15,7 @@ import numpy as np
 
 from corpus.seeds import generator
 from testbed.engine.results import Results, cluster_levels, forget_edits, halves_of
-from testbed.scores.card_format import KindCount, count_by_kind, standing_key
+from testbed.scores.card_format import KindCount, Verdict, count_by_kind, standing_key, verdict_of
 from testbed.scores.gather import pool_results
 from testbed.scores.metric import ARROWS, Metric
 from testbed.scores.readers import EvaluationMetrics
@@ -63,12 +63,9 @@ class Score(NamedTuple):
     estimate: Estimate
     difference: Comparison
 
-    def verdict(self, better: str) -> str:
+    def verdict(self, better: str) -> Verdict:
         """Whether it is surely "better" than no edit, surely "worse", or "unsure"."""
-        low, high = self.difference.low, self.difference.high
-        if math.isnan(low) or low <= 0 <= high:
-            return "unsure"
-        return "better" if (low > 0) == (better == "high") else "worse"
+        return verdict_of(self.difference.low, self.difference.high, better)
 
 
 class Scorecard(NamedTuple):

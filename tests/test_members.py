@@ -39,7 +39,7 @@ def set_world(path, text, account=None, least=1, note=lambda _: None, **options)
     return build_world(config, 0, account=account or Account(), note=note)
 
 
-def named(graph):
+def name_facts(graph):
     columns = graph.subject, graph.relation, graph.object
     names = graph.entities, graph.relations, graph.entities
     return [tuple(n[i] for n, i in zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -49,7 +49,7 @@ def test_each_object_of_a_set_is_a_fact_of_its_own(tmp_path):
     account, said = Account(), []
     facts = {
         (s, r.removeprefix("speaks: "), o)
-        for s, r, o in named(set_world(tmp_path / "w.tsv", SPEAKS + HOMES, account, note=said.append))
+        for s, r, o in name_facts(set_world(tmp_path / "w.tsv", SPEAKS + HOMES, account, note=said.append))
     }
     languages = {"Ann": ("yes", "yes", "no"), "Bob": ("yes", "no", "no"), "Cy": ("no", "yes", "yes")}
     spoken = {
@@ -96,7 +96,7 @@ def test_sets_are_those_of_a_slow_reader(tmp_path_factory, rows, least):
     except InputError as error:
         assert re.search("distinct objects|one subject|graph is empty", str(error))
         return
-    assert {(s, r): o for s, r, o in named(graph)} == expected
+    assert {(s, r): o for s, r, o in name_facts(graph)} == expected
 
 
 def test_a_request_adds_to_a_set_or_takes_out_of_it(tmp_path):

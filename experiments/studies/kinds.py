@@ -32,6 +32,7 @@ FEWER = {"colleges": 2, "press": 2}
 """Most worlds of some kinds, whose editors take twice as long."""
 FIRST, DEVELOPMENT = 300, 290
 """Seeds of what is reported, from the first on, and of the worlds in which settings are chosen."""
+DEVELOPMENT_LAWS = ("types", "joint")
 TRIED = {
     "lora-down": ("learning-rate", (1e-4, 3e-4, 1e-3, 3e-3)),
     "embeddings": ("learning-rate", (1e-3, 3e-3, 1e-2, 3e-2)),
@@ -73,10 +74,12 @@ class Options(WorldOptions):
 def list_cells(options: Options) -> list[Values]:
     """Every model: a world of each kind in turn, or two worlds of development."""
     if options.development:
-        return [{"law": law, "seed": DEVELOPMENT} for law in ("types", "joint")]
-    worlds = range(options.worlds)
+        return [{"law": law, "seed": DEVELOPMENT} for law in DEVELOPMENT_LAWS]
     return [
-        {"law": law, "seed": FIRST + i} for i in worlds for law in LAWS if i < FEWER.get(law, len(worlds))
+        {"law": law, "seed": FIRST + i}
+        for i in range(options.worlds)
+        for law in LAWS
+        if i < FEWER.get(law, options.worlds)
     ]
 
 
@@ -105,10 +108,7 @@ def choose_settings(findings: Findings) -> Table:
         found = []
         for value in values:
             cells = [
-                [
-                    findings.frame.cell(metric, f"{name} {value:g}", law=law).value
-                    for law in ("types", "joint")
-                ]
+                [findings.frame.cell(metric, f"{name} {value:g}", law=law).value for law in DEVELOPMENT_LAWS]
                 for metric in (m.SUCCESS, m.TV_OWN)
             ]
             found.append([sum(pair) / len(pair) for pair in cells])

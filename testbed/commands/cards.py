@@ -30,6 +30,7 @@ from testbed.scores.card_format import (
     CardRow,
     count_by_kind,
     standing_key,
+    verdict_of,
 )
 from testbed.scores.gather import flatten_settings
 from testbed.scores.readers import columns_of
@@ -156,9 +157,7 @@ def find_contradictory_verdict(said: CardEditor, better: Mapping[str, str]) -> s
     """Where a verdict does not follow from its interval, or a count from verdicts; empty where all do."""
     for row, number in said.numbers.items():
         low, high = number.over.low, number.over.high
-        verdict = "unsure"
-        if low is not None and high is not None and not low <= 0 <= high:
-            verdict = "better" if (low > 0) == (better.get(row) == "high") else "worse"
+        verdict = verdict_of(low, high, better.get(row, ""))
         # One that begins at 0 as it is rounded may be sure.
         if number.over.verdict != verdict and 0 not in (low, high):
             return f"numbers.{row}: {number.over.verdict}, where the interval says {verdict}"

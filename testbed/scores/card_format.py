@@ -16,6 +16,7 @@ BOUND = ("world", "corpus", "cases")
 NAME = r"[A-Za-z_][A-Za-z0-9_.:-]{0,99}"
 """What somebody's editor may be called: in letters that no others can be taken for."""
 Number = float | None
+Verdict = Literal["better", "unsure", "worse"]
 Name = Annotated[str, Meta(pattern=rf"^{NAME}\Z")]
 
 
@@ -25,7 +26,7 @@ class OverNoEdit(Struct, forbid_unknown_fields=True):
     difference: Number
     low: Number
     high: Number
-    verdict: Literal["better", "unsure", "worse"]
+    verdict: Verdict
 
 
 class CardNumber(Struct, forbid_unknown_fields=True):
@@ -107,6 +108,18 @@ class KindCount(NamedTuple):
     def share(self) -> float:
         """Those surely better less those surely worse, of all."""
         return (self.better - self.worse) / self.rows
+
+
+def verdict_of(low: Number, high: Number, better: str) -> Verdict:
+    """How an editor compares with no edit, by the interval of their difference; unsure where there is none.
+
+    Args:
+        low, high: its ends; None or NaN where it has none.
+        better: whether a "high" number is the better one, or a "low" one.
+    """
+    if low is None or high is None or not (low > 0 or high < 0):
+        return "unsure"
+    return "better" if (low > 0) == (better == "high") else "worse"
 
 
 def count_by_kind(kinds: Mapping[str, str], verdicts: Mapping[str, str]) -> dict[str, KindCount]:

@@ -363,21 +363,21 @@ def test_a_card_that_the_private_twin_does_not_bear_out_is_marked(suite, handed)
     assert main([*words, "--twin"]) == 0
     twin = handed.parent.with_name("examined-twin") / NAME
 
-    def marked():
+    def find_mark():
         assert report.main(["--leaderboard", str(handed.parent), "--runs", str(runs)]) == 0
         (entry,) = json.loads((handed.parent / "leaderboard.json").read_text())["editors"]
         assert f"private twin: {entry['about']['private twin']}" in (handed.parent / "index.html").read_text()
         return entry["about"]["private twin"]
 
-    assert marked() == "bears it out"
+    assert find_mark() == "bears it out"
     know_by_heart(handed, examine.find_suite("quick", runs))
-    assert "coherence gained" in marked().partition("does not bear out ")[2]
+    assert "coherence gained" in find_mark().partition("does not bear out ")[2]
     change_card(twin, lambda card, own: card.update(code=""))
     seal(twin)
-    assert marked() == "its card is of another editor, or of other settings"
+    assert find_mark() == "its card is of another editor, or of other settings"
     shutil.rmtree(twin)
     shutil.copytree(handed, twin)
-    assert marked() == "its card is of the suite quick"
+    assert find_mark() == "its card is of the suite quick"
 
 
 @pytest.mark.usefixtures("same_twin")
