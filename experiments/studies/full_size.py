@@ -49,7 +49,9 @@ EDITORS = {
     "stratified": ("keyed", "keyed-counting", "keyed-request", "lora-down", "count-based"),
     "published": ("keyed", "keyed-counting"),
 }
-"""By sampler, what is worth most first; of the published one five times as many edits."""
+"""By sampler, what is worth most first."""
+TIMES = {"stratified": 1, "published": 5}
+"""How many times the edits that are asked for."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,14 @@ class Options(ScaledOptions):
 
     preset: Literal["paper-dense", "paper-fast", "paper-cpu", "paper-laptop"] = "paper-dense"
     """Corpus, model and recipe."""
+    samplers: tuple[Literal["stratified", "published"], ...] = ("stratified", "published")
+    """How requests are drawn; five times as many by the published sampler."""
 
     @property
     def cells(self) -> list[Values]:
         """By sampler; the model is that of experiments.pretrain."""
         model = {"model": name_run(self.preset, self.fact_count), "seed": self.seed, "is_made": True}
-        return [{**model, "sampler": sampler, "times": times} for sampler, times in
-                (("stratified", 1), ("published", 5))]  # fmt: skip
+        return [{**model, "sampler": sampler, "times": TIMES[sampler]} for sampler in self.samplers]
 
 
 def read_stages(findings: Findings) -> Iterator[Stage]:
@@ -98,7 +101,7 @@ def save_mind(run: Run, config: BeliefConfig) -> None:
 
 def make_tables(findings: Findings) -> Iterator[Table]:
     """What follows, beside what was concluded; and what was read."""
-    editors = findings.editors(sampler="stratified")
+    editors = findings.editors(sampler=findings.options.samplers[0])
     (run,), results = findings.runs(), editors[0].edits.results
     world = load_world(run)
     model, _ = load_model(run, world)
@@ -123,7 +126,7 @@ STUDY = Study(
     corpus=corpus_of_scaled,
     train=training_of_scaled,
     edit=lambda cell: {"cases.count": cell["times"] * cell["edits"], "hase.sampler": cell["sampler"]},
-    editors=lambda cell: EDITORS[cell["sampler"]],
+    editors=lambda cell: cell["editors"] or EDITORS[cell["sampler"]],
     pool=("model", "seed", "times", "is_made"),
     before=read_stages,
     subsets=SUBSETS,
