@@ -40,12 +40,14 @@ BY_HAND = {
 FEW = ("none", "lora-down")
 TOYS = {
     "bets": {"worlds": 1, "editors": ("lora-down",)},
+    "corrigibility": {"worlds": 1, "editors": ("lora-down",)},
     "demo_worlds": {"worlds": 1, "editors": FEW, "tuned": 2},
     "full_size": {"preset": "paper-laptop", "fact_count": 1000},
     "graphs": {},
     "kinds": {"worlds": 1, "editors": FEW},
     "leme": {"worlds": 1, "slow_edits": 1, "editors": ("lora-down",)},
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
+    "narrators": {"worlds": 1, "editors": FEW},
     "pretrain": {"preset": "laptop"},
     "reach": {"worlds": 1, "editors": ("lora-down",)},
     "readings": {"worlds": 1},
