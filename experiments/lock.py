@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 import tyro
 
 from corpus.errors import InputError
-from corpus.files import hash_content, read_json, write_json
+from corpus.files import hash_content, list_sealed, read_json, seal_folder, write_json
 from experiments.command import launch_module
 from experiments.same_edits import METRIC_KEY, METRIC_VALUES, TIMES
 from testbed.commands.corpus import build_corpus
@@ -35,7 +35,7 @@ from testbed.commands.edit import edit, plan_jobs
 from testbed.commands.report import report
 from testbed.commands.train import train
 from testbed.console import print_table, say
-from testbed.engine.records import is_complete, seal_results
+from testbed.engine.records import is_complete
 from testbed.presets import CORPUS, EDIT, TRAIN
 from testbed.run.runs import Run
 from testbed.settings import CaseConfig, EditSettings, ReportSettings
@@ -125,7 +125,7 @@ def take_stored_rows(edits: EditSettings, base: Run) -> None:
             if config["settings"]["sequential"] == edits.sequential and is_complete(path.parent):
                 shutil.copytree(path.parent, job.folder)
                 write_json(job.folder / "config.json", config | job.trace)
-                seal_results(job.folder)
+                seal_folder(job.folder, list_sealed(job.folder))
 
 
 def values_of(run: Run) -> Values:

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 
-from corpus.files import hash_content
+from corpus.files import CHECKSUMS, hash_content, seal_folder
 from lm.editors.interface import Info
 from testbed.engine import records
 from testbed.engine.questions import ModelAnswers
-from testbed.engine.records import TABLES, Circumstances, Columns, control_stem, seal_results, write_rows
+from testbed.engine.records import SUMMARY, TABLES, Circumstances, Columns, control_stem, write_rows
 from testbed.engine.versions import versions_of_cases
 from testbed.evaluations.hase import INDEPENDENT, REQUEST, Hase
 from testbed.run.agents import agent_named
@@ -113,6 +113,12 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
     write_rows(rows, folder, COLUMNS)
     seal_results(folder)
     return folder
+
+
+def seal_results(folder):
+    """Write checksums of all that lies in a folder of edits, as if it had been written so."""
+    files = {path.name for path in folder.iterdir() if path.is_file()}
+    seal_folder(folder, files - {CHECKSUMS, SUMMARY})
 
 
 def name_of(config):

@@ -17,7 +17,6 @@ import pytest
 
 from corpus.errors import InputError
 from testbed import corpus, edit, report, train, verify
-from testbed.engine.records import seal_results
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
@@ -47,6 +46,7 @@ from tests.edited import (
     changed,
     first_edits,
     rows_of,
+    seal_results,
     write_edits,
     write_training,
 )

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from corpus.files import read_json, verify_folder
+from corpus.files import list_sealed, read_json, verify_folder
 from testbed import edit, tune
 from testbed.engine import sweep
 from testbed.engine.plan import SweepPlan, unfinished_chunks
@@ -146,8 +146,12 @@ def test_the_last_of_several_puts_together(trained, whole, tmp_path, capsys):
     """Where another shard is still at work, whoever ends leaves the parts to it."""
     runs = copied(trained, tmp_path)
     assert edited(runs, "--shard", "1/2") == 0
+    stray = folder_of(runs) / "retained-7-cases.parquet"
+    stray.write_text("of another run")
     with one_of_several(Run(runs, "x"), "edit", "1/2"):
         assert edited(runs, "--shard", "2/2") == 0
     assert "the others are still at work, and the last one joins the parts" in capsys.readouterr().out
     assert edited(runs, "--shard", "1/2") == 0
+    assert stray.name not in list_sealed(folder_of(runs)), "whose edits are these?"
+    stray.unlink()
     assert_same(folder_of(runs), whole)

@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpus.files import CHECKSUMS, read_json, seal_folder, write_json
+from corpus.files import CHECKSUMS, list_sealed, read_json, seal_folder, write_json
 from experiments.benchmarks.harness import measure_process, record_stage, time_once
 from experiments.command import launch_module
 from experiments.measures.scaled import scale_world
@@ -44,7 +44,7 @@ from testbed.commands.report import report
 from testbed.commands.train import train
 from testbed.console import print_table, say
 from testbed.engine.questions import Questions
-from testbed.engine.records import TABLES, seal_results, table_file
+from testbed.engine.records import TABLES, table_file
 from testbed.engine.trace import CONFIG, name_edits
 from testbed.evaluations.hase import Hase
 from testbed.presets import CORPUS, EDIT, TRAIN
@@ -204,7 +204,7 @@ def measure_report(settings: Settings) -> float:
                 copy = copy.set_column(at, rows.schema.field(at), moved)
             copies.append(copy)
         pq.write_table(pa.concat_tables(copies).combine_chunks(), path)
-    seal_results(folder)
+    seal_folder(folder, list_sealed(folder))
     folder.rename(folder.with_name(name_edits(read_json(folder / CONFIG))))
     seconds = time_once(lambda: report(ReportSettings(run=run.name, runs=run.root)))
     shutil.rmtree(run.folder)

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
-from corpus.files import CHECKSUMS, seal_folder, staged_file
+from corpus.files import CHECKSUMS, staged_file
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.reading import Line, Reader
 from corpus.text.tokenizer import PAD, Tokenizer
@@ -295,12 +295,6 @@ def is_written(folder: Path, stem: str = "") -> bool:
 
 SUMMARY = "summary.json"
 """Made from the tables, as often as wanted; it has a checksum of its own."""
-
-
-def seal_results(folder: Path) -> None:
-    """Say that everything was edited: write checksums of all files of a folder."""
-    files = {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
-    seal_folder(folder, files - {CHECKSUMS, SUMMARY})
 
 
 def is_complete(folder: Path) -> bool:

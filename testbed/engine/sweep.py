@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from safetensors.flax import load_file, save_file
 
-from corpus.files import read_json, staged_file, write_json, write_json_once
+from corpus.files import read_json, seal_folder, staged_file, write_json, write_json_once
 from lm.delta import Delta
 from lm.editors.interface import CorpusSample, Info, Request, trait_of
 from lm.language_model import LanguageModel
@@ -35,6 +35,7 @@ from testbed.engine.plan import (
 from testbed.engine.prepared_editor import Edits, PreparedEditor
 from testbed.engine.questions import ModelAnswers, Questions
 from testbed.engine.records import (
+    TABLES,
     Circumstances,
     Columns,
     Rows,
@@ -45,11 +46,11 @@ from testbed.engine.records import (
     no_rows,
     passage_rows,
     rows_of_cases,
-    seal_results,
+    table_file,
     write_rows,
 )
 from testbed.engine.requests import tell_method
-from testbed.engine.trace import add_notes
+from testbed.engine.trace import CONFIG, NOTES, add_notes
 from testbed.protocol import Case, names_of_controls
 from testbed.run.earlier import compare_to_earlier, read_earlier
 from testbed.run.lock import ALL, Shard, shard_from
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 ROUNDS_BETWEEN_SAVES = 25
 SHORT, LONG = 5.0, 60.0
 """Seconds: a preparation that is made twice, and edits of which only one is."""
-CARRIED, KNEW = "carried.safetensors", "knew.json"
+CARRIED, COST, KNEW = "carried.safetensors", "cost.json", "knew.json"
 
 
 class Work(NamedTuple):
@@ -226,7 +227,7 @@ class Sweep:
             plan = make_plan(editor, settings, self.shard)
             write_json_once(folder / PLAN, {"plan": plan._asdict(), "shards": self.shard.of})
         plan = read_begun_plan(folder, self.shard, settings.mesh.data)
-        if not (cost := folder / "cost.json").exists():
+        if not (cost := folder / COST).exists():
             figures: dict[str, float] = {"elsewhere": True}
             if method.author is None:
                 last = plan.chunks()[-1].cases[:, : plan.batch]
@@ -321,15 +322,19 @@ def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> lis
     shards = [Shard(number, count) for number in range(1, count + 1)]
     missing = [shard for shard in shards if unfinished_chunks(plan, folder, controls, shard)]
     if not missing:
+        merged = set()
         for control in (*controls, ""):
             for stage in plan.stages:
                 stems = [chunk.stem + stage for chunk in plan.chunks(control)]
                 stem = control_stem(control) + stage
                 merge_tables(stems, folder / "parts", folder, columns, stem, bool(plan.order))
+                merged |= {table_file(folder, table, stem).name for table in TABLES}
         if figures := [read_json(path) for path in sorted((folder / "parts").glob(f"*{KNEW}"))]:
             means = {
                 name: float(np.mean(np.concatenate([one[name] for one in figures]))) for name in figures[0]
             }
-            write_json(folder / "cost.json", read_json(folder / "cost.json") | means)
-        seal_results(folder)
+            write_json(folder / COST, read_json(folder / COST) | means)
+        # A table that lay there is none of these edits; what has no checksum is not read.
+        others = {name for name in (CONFIG, COST, NOTES) if (folder / name).exists()}
+        seal_folder(folder, merged | others)
     return missing

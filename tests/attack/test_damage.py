@@ -14,9 +14,9 @@ from corpus.files import CHECKSUMS, read_record, write_record
 from testbed import ask, corpus, edit, report, train, verify
 from testbed.advice import command_for
 from testbed.commands.verify import parts_of, wrong_with
-from testbed.engine.records import seal_results
 from testbed.run.runs import Run
 from testbed.run.world import load_world
+from tests.edited import seal_results
 from tests.runs import EDITS, RECIPE, ROOT, WORLD, assert_same_training, at, complaint, copied
 
 DAMAGES = 40
