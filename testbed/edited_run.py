@@ -19,7 +19,7 @@ from testbed.grid import Drawing, Grid
 from testbed.pages.belief_pictures import CONSEQUENCE, EDITED_FACT, BeliefPanel, draw_beliefs, find_tallest
 from testbed.run.pretrained import export_to_readers
 from testbed.run.settings import Learned, RequestName
-from testbed.run_parts import RunParts, show_answers
+from testbed.run_parts import RunParts, answer_question, show_answers
 
 
 class EditedRun:
@@ -88,15 +88,18 @@ class EditedRun:
         Raises:
             InputError: an unknown name or relation.
         """
-        fact = self.questions[0]
-        if question:
-            fact = self.original.world.tokenizer.language.parse_prompt(question)
-        return self.ask_about(*fact, top)
+        if not question:
+            return self.ask_about(*self.questions[0], top)
+        return answer_question(self.original.world, question, self.columns, top, self.note)
 
     def ask_about(self, subject: int, relation: int, top: int = 5) -> Grid:
         """As `ask`, of a subject and a relation."""
-        note = f"edit by {self.editor}: {self.text}; the agent is {self.original.standard}"
-        return show_answers(self.original.world, subject, relation, self.columns, top, note)
+        return show_answers(self.original.world, subject, relation, self.columns, top, self.note)
+
+    @property
+    def note(self) -> str:
+        """What was edited, and by what standard, in words."""
+        return f"edit by {self.editor}: {self.text}; the agent is {self.original.standard}"
 
     def export(self, folder: str | Path) -> Path:
         """Write the edited model as a folder that `transformers` opens, the edit merged into its weights.

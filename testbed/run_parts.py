@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Literal
 
 from bayes.interface import Agent
+from corpus.worlds.members import ANSWERS, find_members
 from lm.language_model import LanguageModel
 from testbed.advice import preset_of_run
 from testbed.cells import Shown
@@ -70,19 +71,53 @@ class RunParts:
         """The most probable answers of model and agent.
 
         Args:
-            question: subject and relation, such as "Ada Marlow educated at".
+            question: subject and relation, such as "Ada Marlow educated at"; of a relation that is a set, how
+                probable each of its objects is.
 
         Raises:
             InputError: an unknown name or relation.
         """
-        s, r = self.world.tokenizer.language.parse_prompt(question)
         columns = {"model": self.model_answers, "agent": self.answers.agent_answers(None)}
-        return show_answers(self.world, s, r, columns, top, f"the agent is {self.standard}")
+        return answer_question(self.world, question, columns, top, f"the agent is {self.standard}")
 
     @cached_property
     def model_answers(self) -> Answerer:
         """The model's answers to any question."""
         return self.answers.model_answers(None)
+
+
+def parse_question(world: World, question: str) -> tuple[int, dict[str, int]]:
+    """Subject, and relation under ""; of a set as in "Ann speaks" the relation of each object by its name.
+
+    Raises:
+        InputError: an unknown name or relation.
+    """
+    language, (who, members) = world.tokenizer.language, find_members(world.graph, question)
+    if members:
+        return language.entity(who), members
+    s, r = language.parse_prompt(question)
+    return s, {"": r}
+
+
+def answer_question(
+    world: World, question: str, columns: dict[str, Answerer], top: int, note: str = ""
+) -> Grid:
+    """Who answers what to a question as it is typed; of a set, how sure each is of its likeliest objects.
+
+    Raises:
+        InputError: an unknown name or relation.
+    """
+    s, members = parse_question(world, question)
+    if "" in members:
+        return show_answers(world, s, members[""], columns, top, note)
+    yes, everything, rows = world.graph.entities.index(ANSWERS[0]), len(world.graph.objects), []
+    for answer in columns.values():
+        sure = {name: dict(answer(s, r, everything)).get(yes, 0.0) for name, r in members.items()}
+        rows.append([_show_answer(name, sure[name]) for name in sorted(sure, key=sure.get, reverse=True)])
+    facts = {name: int(world.graph.find(s, r)) for name, r in members.items()}
+    truth = [name for name, fact in facts.items() if fact >= 0 and world.generative.truth[fact] == yes]
+    title = f"{question}: each of {len(members)}   (the world says: {', '.join(truth) or 'none'})"
+    return Grid(title, list(columns), [*map(list, zip(*rows, strict=True))][:top], numbers=False, note=note)
 
 
 def show_answers(

@@ -21,6 +21,7 @@ from testbed import corpus
 from testbed.engine.request_parser import parse_fact
 from testbed.run.runs import Run
 from testbed.run.world import load_world
+from testbed.run_parts import answer_question, parse_question
 from tests.enumeration import Enumeration
 from tests.runs import at
 
@@ -146,3 +147,27 @@ def test_a_world_of_sets_is_written_down_and_takes_requests_by_name(tmp_path, ca
     assert {world.graph.entities[o] for o in said} == {"yes", "no"}
     with pytest.raises(InputError, match="several set is for sources wikidata and tsv, not people"):
         build_world(WorldConfig(source="people", several="set"), 0)
+
+
+def test_a_set_is_asked_about_as_a_whole(tmp_path):
+    """Whoever knows each of its facts names the set, and says so of every object."""
+    rows = [f"p{i}\tspeaks\tl{j}\n" for i in range(40) for j in {i % 4, i % 3}]
+    (tmp_path / "w.tsv").write_text("".join(rows))
+    words = ["--world.path", str(tmp_path / "w.tsv"), "--world.several", "set", "--kind", "exact"]
+    assert corpus.main([*at(tmp_path), *words]) == 0
+    world = load_world(Run(tmp_path, "x"))
+    graph, p5 = world.graph, world.graph.entities.index("p5")
+    members = {f"l{j}": graph.relations.index(f"speaks: l{j}") for j in range(4)}
+    assert parse_question(world, " p5  speaks") == (p5, members)
+    assert parse_question(world, "p5 speaks: l3") == (p5, {"": members["l3"]})
+    for unknown in ("p5 listens", "nobody speaks"):
+        with pytest.raises(InputError, match="no relation|unknown entity"):
+            parse_question(world, unknown)
+
+    def know(s, r, top):
+        truth = int(world.generative.truth[graph.find(s, r)])
+        return [(truth, 0.9), *((o, 0.1) for o in graph.candidates_of(r) if o != truth)][:top]
+
+    grid = answer_question(world, "p5 speaks", {"who knows": know}, 3)
+    assert [str(row[0]) for row in grid.rows] == ["0.90 l1", "0.90 l2", "0.10 l0"]
+    assert grid.title.endswith("(the world says: l1, l2)")

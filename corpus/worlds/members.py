@@ -16,12 +16,15 @@ import numpy as np
 
 from corpus.config import WorldConfig
 from corpus.errors import InputError
+from corpus.graph import KnowledgeGraph
 from corpus.worlds.account import Account
 from corpus.worlds.pairing import least_shared
 from corpus.worlds.selection import NAMED, SEVERAL, Facts, Labels
 from corpus.worlds.unpacked import MOST_ROWS
 
 ANSWERS = ("yes", "no")
+OF = ": "
+"""Between the name of a set and that of an object."""
 
 
 class FurtherLabels:
@@ -110,7 +113,7 @@ def spread_sets(facts: Facts, config: WorldConfig, account: Account, note: Calla
         f"{', '.join(named[:NAMED]) or 'none'}{more}"
     )
     names, words = (
-        [": ".join(pair) for pair in zip(*parts, strict=True)]
+        [OF.join(pair) for pair in zip(*parts, strict=True)]
         for parts in (
             (facts.relations.of(pairs[0]), facts.entities.of(pairs[1])),
             (facts.relations.keys(pairs[0]), facts.entities.keys(pairs[1])),
@@ -122,3 +125,17 @@ def spread_sets(facts: Facts, config: WorldConfig, account: Account, note: Calla
         FurtherLabels(facts.relations, first, names, words),
         facts.source,
     )
+
+
+def find_members(graph: KnowledgeGraph, question: str) -> tuple[str, dict[str, int]]:
+    """Whose set a question such as "Ann speaks" is about, and the relation of each object that is asked of.
+
+    Nobody, and no relations, where it is about no set.
+    """
+    text, sets = " ".join(question.split()), dict[str, dict[str, int]]()
+    for r, relation in enumerate(graph.relations):
+        name, _, member = relation.partition(OF)
+        if member and {graph.entities[o] for o in graph.candidates_of(r)} <= {*ANSWERS}:
+            sets.setdefault(name, {})[member] = r
+    name = max((name for name in sets if text.endswith(f" {name}")), key=len, default="")
+    return (text.removesuffix(f" {name}"), sets[name]) if name else ("", {})

@@ -28,6 +28,7 @@ from testbed.engine.versions import describe_other_versions
 from testbed.open_run import OpenRun
 from testbed.run.runs import Run, recorded_settings
 from testbed.run.world import World, exact_config
+from testbed.run_parts import parse_question
 from testbed.settings import AskSettings, EditSettings
 from testbed.waiting import doing
 
@@ -60,7 +61,7 @@ def ask(options: AskSettings) -> None:
 
 def _ask_edited(options: AskSettings, run: OpenRun) -> None:
     """Print answers before and after an edit: to a question, and to what depends on the edited fact."""
-    question = run.world.tokenizer.language.parse_prompt(options.question)
+    question = parse_question(run.world, options.question)
     settings = _edit_settings(options, run.run)
     doing(f"editing by {options.editor}")
     edited = run.edit(
@@ -74,8 +75,10 @@ def _ask_edited(options: AskSettings, run: OpenRun) -> None:
     )
     say(f"edit by {options.editor}: {options.edit}")
     doing("asking the model and the agent")
-    for s, r in dict.fromkeys([question, *edited.questions]):
-        edited.ask_about(s, r, options.top).print()
+    edited.ask(options.question, options.top).print()
+    for s, r in edited.questions:
+        if (s, {"": r}) != question:
+            edited.ask_about(s, r, options.top).print()
     say(f"the agent is {run.standard}")
 
 
