@@ -113,7 +113,7 @@ def answer_question(
     yes, everything, rows = world.graph.entities.index(ANSWERS[0]), len(world.graph.objects), []
     for answer in columns.values():
         sure = {name: dict(answer(s, r, everything)).get(yes, 0.0) for name, r in members.items()}
-        rows.append([_show_answer(name, sure[name]) for name in sorted(sure, key=sure.get, reverse=True)])
+        rows.append([_show_answer(name, sure[name]) for name in sorted(sure, key=lambda n: -sure[n])])
     facts = {name: int(world.graph.find(s, r)) for name, r in members.items()}
     truth = [name for name, fact in facts.items() if fact >= 0 and world.generative.truth[fact] == yes]
     title = f"{question}: each of {len(members)}   (the world says: {', '.join(truth) or 'none'})"
