@@ -117,7 +117,7 @@ METRICS: tuple[MetricDefinition, ...] = (
     _share_right(STAY_SILENT, (SILENT,), "Facts of the subject that nobody states and the agent keeps",
                  "silent facts stay"),
     _share_right(FOLLOW_OTHERS, (OTHERS_FOLLOW,), "Facts of others, of which the agent changes its answer",
-                 "others' facts follow"),
+                 "others' facts follow", "headline"),
     _share_right(STAY_OTHERS, (OTHERS_STAY,), "Facts of others that the request bears on and the agent keeps",
                  "others' facts stay", "table"),
     _share_right(KEPT, (SPOT,), "Random facts of others, of which no editor is told (spot checks)",
