@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, Exactness
 from bayes.request import EditRequest, RequestKind
+from bayes.statements import statement_ratios
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -54,27 +55,53 @@ class DerivedAgent:
         raise InputError(f"{type(self).__name__} needs a method predict(subject, relation)")
 
     def with_edit(self, request: EditRequest) -> Self:
-        """The agent after a request: `weight` further statements, or one that settles the fact.
+        """The agent after a request: `weight` further statements, one that settles the fact, or another form.
 
         Raises:
-            InputError: no such fact or candidate, a weight that is not positive, a request that is neither
-                evidence nor a correction, or an object that is ruled out.
+            InputError: no such fact or candidate, a weight that is not positive, a change of the world, a
+                form that is no evidence, or what the evidence rules out or has settled.
         """
-        fact, place = self.find_fact(*request[:2]), self._find_place(request.relation, request.object)
-        if request.kind == "do" or request.form != "assertion":
+        s, r, target, weight, kind, _, form, *_ = request
+        fact, place = self.find_fact(s, r), self._find_place(r, target)
+        if kind == "do" or (kind == "correction" and form != "assertion"):
             raise InputError(
-                "this agent takes assertions, as evidence or as a correction; choose one of these"
+                "this agent takes assertions as evidence or as a correction, and other forms as evidence; "
+                "choose one of these"
             )
-        if not request.weight > 0:
-            raise InputError(f"an edit's weight should be positive, not {request.weight}")
+        if not weight > 0:
+            raise InputError(f"an edit's weight should be positive, not {weight}")
         told = self.evidence_about(fact).copy()
-        if told[place] == -math.inf:
-            raise InputError(f"the evidence rules out {self.graph.entities[request.object]!r} here")
-        if request.kind == "correction" or request.weight > MOST_WEIGHT:
+        if form != "assertion":
+            self._hear_statement(request, told)
+        elif told[place] == -math.inf:
+            raise InputError(
+                f"the evidence rules out {self.graph.entities[target]!r} as what {self.graph.entities[s]!r} "
+                f"{self.graph.relations[r]!r}; choose a fact that no sentence settles"
+            )
+        elif kind == "correction" or weight > MOST_WEIGHT:
             told[np.arange(len(told)) != place] = -math.inf
         else:
-            told[place] += request.weight * float(statement_strength(self.config, len(told) - 1))
+            told[place] += weight * float(statement_strength(self.config, len(told) - 1))
         return replace(self, evidence={**self.evidence, fact: told})
+
+    def _hear_statement(self, request: EditRequest, told: np.ndarray) -> None:
+        """Add to the evidence about a fact what a form other than an assertion is (`bayes.statements`)."""
+        places = [self._find_place(request.relation, o) for o in (request.object, *request.others)]
+        if request.form != "retraction":
+            with np.errstate(divide="ignore"):
+                log_belief = np.log(self.believe(*request[:2]).dense_probabilities())
+            for place, ratio in statement_ratios(
+                self.graph, self.config, request, places, log_belief
+            ).items():
+                told[place] += ratio
+            return
+        is_settled = np.isinf(told).sum() >= len(told) - 1
+        if len(set(places)) < len(told) and (is_settled or np.isinf(told[places]).any()):
+            raise InputError(
+                "what settles this fact, or rules the object out, is not kept by object; retract all objects "
+                "of the fact, or fit the agent without these sentences"
+            )
+        told[places] = 0.0
 
     def relate_facts(self, subject: int, relation: int) -> np.ndarray:  # noqa: ARG002
         """int64: the facts that an edit of this one may move; by default all of the world."""

@@ -219,7 +219,7 @@ class ExactAgent:
             name = self.name_ids(request.subject, request.relation)
             raise InputError(f"{name!r} is drawn for every statement; only assert it, or retract")
         _refuse_weight(request.weight)
-        ratios = statement_ratios(self.known, request, places, self._log_beliefs([fact])[fact])
+        ratios = statement_ratios(self.graph, self.config, request, places, self._log_beliefs([fact])[fact])
         known = self.known
         for place, ratio in ratios.items():
             known = known.with_evidence(fact, place, ratio)

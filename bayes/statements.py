@@ -17,14 +17,20 @@ from scipy.special import logit, logsumexp
 
 from bayes.known import KnownEvidence
 from bayes.request import EditRequest
+from corpus.config import ExactConfig
 from corpus.errors import InputError
-from corpus.likelihood import log_ratios, source_strength
+from corpus.graph import KnowledgeGraph
+from corpus.likelihood import log_ratios, source_strength, statement_strength
 from corpus.text.language import Kind
 from corpus.text.sentences import make_sentences
 
 
 def statement_ratios(
-    known: KnownEvidence, request: EditRequest, places: Sequence[int], log_belief: np.ndarray
+    graph: KnowledgeGraph,
+    config: ExactConfig,
+    request: EditRequest,
+    places: Sequence[int],
+    log_belief: np.ndarray,
 ) -> dict[int, float]:
     """Log-likelihood ratios that a request adds, by place, against the candidates that are left out.
 
@@ -35,7 +41,7 @@ def statement_ratios(
     Raises:
         InputError: a probability outside [0, 1], a form that is none, or what the evidence rules out.
     """
-    _, relation, _, weight, _, _, form, p, others = request
+    *_, weight, _, _, form, p, others = request
     if not 0 <= p <= 1:
         raise InputError(f"a probability is between 0 and 1, not {p}")
     if bool(others) != (form in ("disjunction", "replacement")):
@@ -45,12 +51,12 @@ def statement_ratios(
     elif form in ("probability", "disjunction"):
         ratios = _shift_to(log_belief, places, p)
     elif form in ("true", "false"):
-        ratios = {places[0]: weight * _label_ratio(known, request)}
+        ratios = {places[0]: weight * _label_ratio(graph, config, request)}
     elif form == "source":
         ratios = {places[0]: weight * float(source_strength(p, len(log_belief) - 1))}
     elif form == "replacement":
         ratios = dict.fromkeys(places[1:], -math.inf)
-        ratios[places[0]] = weight * known.statement_strength(relation)
+        ratios[places[0]] = weight * float(statement_strength(config, len(log_belief) - 1))
     else:
         raise InputError(f"there is no form {form!r} of a request")
     log_posterior = np.array([log_p + ratios.get(k, 0.0) for k, log_p in enumerate(log_belief.tolist())])
@@ -91,8 +97,8 @@ def _shift_to(log_belief: np.ndarray, places: Sequence[int], p: float) -> dict[i
     return dict.fromkeys(places, float(logit(p) - before[0] + before[1]))
 
 
-def _label_ratio(known: KnownEvidence, request: EditRequest) -> float:
+def _label_ratio(graph: KnowledgeGraph, config: ExactConfig, request: EditRequest) -> float:
     """What one sentence of the corpus says that labels the statement true, or false."""
     sentence = make_sentences(Kind.TRUTH, np.array([request[:3]]))
     sentence.label[:] = request.form == "true"
-    return float(log_ratios(known.graph, known.config, sentence)[2][0])
+    return float(log_ratios(graph, config, sentence)[2][0])

@@ -515,12 +515,47 @@ def test_edits_that_mean_nothing_are_refused():
         settled.with_edit(fact._replace(object=other))
     with pytest.raises(InputError, match="cannot be the object"):
         agent.with_edit(fact._replace(object=fact.subject))
-    for wrong in ({"kind": "do"}, {"form": "denial"}):
+    for wrong in ({"kind": "do"}, {"kind": "correction", "form": "denial"}):
         with pytest.raises(InputError, match="takes assertions"):
             agent.with_edit(fact._replace(**wrong))
+    with pytest.raises(InputError, match="retract all objects"):
+        settled.with_edit(fact._replace(form="retraction"))
     with pytest.raises(InputError, match="should be positive"):
         agent.with_edit(fact._replace(weight=0.0))
     assert not settled.accepts(fact.subject, fact.relation, "evidence")
+
+
+@pytest.mark.parametrize("kind", EVERY)
+@given(q=st.floats(0.01, 0.99), seed=st.integers(0, 10**6))
+def test_requests_of_every_form_mean_what_they_say(kind, q, seed):
+    """A stated probability is Jeffrey's; no more than chance says nothing, nor does what is taken back."""
+    agent = told_world(kind)[1]
+    rng, graph = generator(seed, "forms"), agent.graph
+    fact = next(
+        f
+        for f in rng.permutation(len(graph)).tolist()
+        if agent.accepts(int(graph.subject[f]), int(graph.relation[f]), "evidence")
+    )
+    s, r = int(graph.subject[fact]), int(graph.relation[fact])
+    possible = graph.candidates_of(r)[agent.predict(s, r).dense_probabilities() > 0]
+    said = EditRequest(s, r, int(rng.choice(possible)), form="probability", probability=q)
+    related = agent.relate_facts(s, r)[:12]
+    pairs = graph.subject[related].astype(int), graph.relation[related].astype(int)
+
+    def beliefs_after(**changed):
+        return agent.with_edit(said._replace(**changed)).distributions(*pairs)
+
+    is_so, is_not = (beliefs_after(probability=p) for p in (1.0, 0.0))
+    np.testing.assert_allclose(beliefs_after(), q * is_so + (1 - q) * is_not, atol=1e-9)
+    np.testing.assert_allclose(beliefs_after(form="assertion", kind="correction"), is_so, atol=1e-9)
+    np.testing.assert_allclose(beliefs_after(form="denial", probability=1.0), is_not, atol=1e-9)
+    chance = 1 / len(graph.candidates_of(r))
+    np.testing.assert_allclose(
+        beliefs_after(form="source", probability=chance), agent.distributions(*pairs), atol=1e-9
+    )
+    told = agent.with_edit(said._replace(form="source", weight=2.0))
+    taken_back = told.with_edit(said._replace(form="retraction"))
+    np.testing.assert_allclose(taken_back.distributions(*pairs), agent.distributions(*pairs), atol=1e-9)
 
 
 def test_what_can_be_derived_is():

@@ -306,7 +306,7 @@ class Reasoner:
         if evidence.form == "assertion":
             ratios = {places[0]: evidence.weight * self.words.statement_strength(evidence.relation)}
         else:
-            ratios = statement_ratios(self.words, evidence, places, np.log(p))
+            ratios = statement_ratios(self.graph, self.words.config, evidence, places, np.log(p))
         log_p = np.log(p)
         for place, ratio in ratios.items():
             log_p[place] += ratio

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayes.derived import DerivedAgent
 from bayes.exact import ExactAgent
 from bayes.interface import Agent
 from bayes.request import EditRequest, StatementForm
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, ExactModel
+from corpus.likelihood import has_truths
 from corpus.seeds import generator
 from corpus.text.hedges import BY_SOURCE, DEGREES, WITH_PROBABILITY, find_phrasing
 from corpus.text.language import Atom, Kind, Sentence
@@ -68,9 +70,9 @@ def make_cases(
     Raises:
         InputError: no exact agent, a form that the corpus has no words for, or nothing that can be claimed.
     """
-    if not isinstance(agent, ExactAgent) or not isinstance(world.generative, ExactModel):
+    if not isinstance(agent, ExactAgent | DerivedAgent) or not isinstance(world.generative, ExactModel):
         raise InputError(
-            "only the exact agent knows what every kind of request means; write a corpus of --kind exact, "
+            "only an exact agent knows what every kind of request means; write a corpus of --kind exact, "
             "and take --agent exact"
         )
     teller = Teller(world, agent, evaluation, credence)
@@ -118,18 +120,14 @@ def _option_needed(world: World, form: StatementForm) -> str:
 
 
 def draw_claims(
-    world: World, agent: ExactAgent, evaluation: Requests, rng: np.random.Generator
+    world: World, agent: ExactAgent | DerivedAgent, evaluation: Requests, rng: np.random.Generator
 ) -> Iterator[tuple[ClaimKind, Atom, int]]:
     """Claims of each wanted kind in turn, each with another object; of every fact at most one of a kind."""
     graph, model = world.graph, world.generative
     assert isinstance(model, ExactModel), "make_cases has seen to that"
-    facts = np.arange(len(graph))
-    accepted = np.array(
-        [
-            agent.accepts(int(graph.subject[f]), int(graph.relation[f]), "evidence") and agent.has_truth(f)
-            for f in facts.tolist()
-        ]
-    )
+    facts, pairs = np.arange(len(graph)), zip(graph.subject.tolist(), graph.relation.tolist(), strict=True)
+    accepted = np.array([agent.accepts(s, r, "evidence") for s, r in pairs])
+    accepted &= has_truths(graph, agent.config)
     of_stratum = {"unstated": NEVER, "other": FULLY, "own": FULLY}
     queues: list[list[tuple[ClaimKind, int]]] = []
     for kind in evaluation.claims:
@@ -153,7 +151,9 @@ class Teller:
         InputError: a form is asked for that the corpus has no words for.
     """
 
-    def __init__(self, world: World, agent: ExactAgent, evaluation: Requests, credence: float) -> None:
+    def __init__(
+        self, world: World, agent: ExactAgent | DerivedAgent, evaluation: Requests, credence: float
+    ) -> None:
         self.world, self.graph, self.agent = world, world.graph, agent
         self.evaluation, self.credence = evaluation, credence
         self.forms, self.gold = list_forms(world, evaluation.forms), Gold(world, agent)
@@ -201,11 +201,9 @@ class Teller:
                 yield Telling(EditRequest(*atom, form=form, others=others), tuple(denial))
             return
         if form in GRADED:
-            config = self.agent.known.config
-            known = dict(
-                zip(self._hedges(form), config.sources if form == "source" else DEGREES, strict=True)
-            )
-            for words, p in known.items():
+            sources = self.agent.config.sources
+            known = zip(self._hedges(form), sources if form == "source" else DEGREES, strict=True)
+            for words, p in known:
                 if form == "source" or p in self.evaluation.degrees:
                     number = find_phrasing(self.graph.phrasings, words)
                     told = Sentence(Kind.ATOMIC, None, atom, None, number)
