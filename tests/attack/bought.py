@@ -1,11 +1,11 @@
 """What a score can be bought with: editors that read no request well, and what each wins and loses by row.
 
-    python -m tests.attack.bought FOLDER
+    python -m tests.attack.bought FOLDER [SUITE]
 
-makes worlds, corpora and cases of the frozen suite v1 in FOLDER and asks a model that nobody trained: it
-believes before any edit what the agent does, is surer of it, and is wrong about a tenth of the facts. Each
-editor below changes its answers to all cases, and the scorecard is printed as signs: + surely better than no
-edit, - surely worse.
+makes worlds, corpora and cases of a frozen suite in FOLDER, by default the latest, and asks a model that
+nobody trained: it believes before any edit what the agent does, is surer of it, and is wrong about a tenth of
+the facts. Each editor below changes its answers to all cases, and the scorecard is printed as signs: + surely
+better than no edit, - surely worse.
 """
 
 import sys
@@ -28,7 +28,7 @@ from testbed.scorecard import WorldResults, make_card, measure_editors
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
 from testbed.scores.temperature import temper
-from testbed.suite import read_suite
+from testbed.suite import LATEST, read_suite
 from tests.attack.cheats import replace_answers
 
 WRONG = 0.1
@@ -197,8 +197,8 @@ def score_bought(suite):
     return make_card(suite.rows, measure_editors(suite.rows, editors))
 
 
-def main(folder):
-    card = score_bought(read_suite("v1", Path(folder)))
+def main(folder, suite=LATEST):
+    card = score_bought(read_suite(suite, Path(folder)))
     rows = [row.name for row in card.rows]
     print("| row | " + " | ".join(BOUGHT) + " |")
     print("|---|" + "---|" * len(BOUGHT))
@@ -215,4 +215,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

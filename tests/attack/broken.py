@@ -345,4 +345,6 @@ def main(words):
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:] or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     main(sys.argv[1:])

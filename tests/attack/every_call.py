@@ -241,6 +241,8 @@ def main():
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:] or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     if "faults.so" not in os.environ.get("LD_PRELOAD", ""):
         place = parse_words(sys.argv[1:])[0]
         place.mkdir(parents=True, exist_ok=True)

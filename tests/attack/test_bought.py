@@ -1,4 +1,4 @@
-"""What a score can be bought with, on the demo's world; `python -m tests.attack.bought FOLDER` does all six.
+"""What a score can be bought with, on the demo's world; `python -m tests.attack.bought FOLDER` does a suite.
 
 Every editor here wins something. What it wins is held, and the row that exposes it.
 """
