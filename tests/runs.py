@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -51,10 +52,15 @@ def python(*args, **options):
 
 
 def run_on_full_disk(cache, *args):
-    """What a command comes to where no file may grow beyond eight kilobytes; no half of a module stays."""
+    """What a command comes to where no file may grow beyond eight kilobytes; no half of a module stays.
+
+    Lines of waiting (testbed/waiting.py), which come on a slow machine, are taken out.
+    """
     limited = ["bash", "-c", 'ulimit -f 8; exec "$@"', "bash", sys.executable, "-m", *map(str, args)]
     around = os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, env=around, check=False)
+    done = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, env=around, check=False)
+    done.stderr = re.sub(r"^.* \.\.\.\n", "", done.stderr, flags=re.MULTILINE)
+    return done
 
 
 def killed_after(process, sign, limit=120):
