@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -23,6 +24,7 @@ from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
 from testbed.evaluations.hase.pictures import panel_case
 from testbed.evaluations.hase.support import control_table
 from testbed.pages.edit_pictures import choose_cases
+from testbed.pages.sections import find_few
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, describe_incomparable, reference_named
@@ -768,6 +770,14 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     )
     assert seconds[-3:] == ["-"] * 3
     assert table["foot"][0][column][1] is None, "two worlds detect nothing"
+
+
+def test_a_short_run_of_an_editor_is_on_the_first_screen_and_a_trial_is_not():
+    edits = {"preset": 240, "24 edits": 24, "trial": 4}
+    editors = [
+        SimpleNamespace(name=n, edits=SimpleNamespace(results=range(count))) for n, count in edits.items()
+    ]
+    assert find_few(editors) == ["trial"]
 
 
 def test_the_first_edit_costs_the_preparation_too_and_the_thousandth_does_not(page):
