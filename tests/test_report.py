@@ -775,7 +775,7 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
 def test_a_short_run_of_an_editor_is_on_the_first_screen_and_a_trial_is_not():
     counts = {"preset": 240, "short": 24, "trial": 4}
     editors = [
-        SimpleNamespace(name=n, edits=SimpleNamespace(results=range(count))) for n, count in edits.items()
+        SimpleNamespace(name=n, edits=SimpleNamespace(results=range(count))) for n, count in counts.items()
     ]
     assert find_few(editors) == ["trial"]
 
