@@ -156,6 +156,7 @@ STUDY = Study(
     run="graphs-{graph}",
     corpus=lambda cell: source_of(cell["file"]),
     train=lambda _: {"until": 0.9},
+    pool=("seed", "file"),
     before=timed_stages,
     views=[
         View("edits", "Edits", (SUCCESS, FOLLOWS, KEPT, DAMAGE), rows={"graph": "graph", "reader": "editor"})
