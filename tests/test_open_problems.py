@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.measures.followed import over_cases
 from experiments.studies.corrigibility import THIRDS, divide_edits
 from experiments.studies.narrators import COLUMNS, measure_voices
 from testbed.evaluations.hase import REQUEST as EDITED
 from testbed.evaluations.kinds import FOLLOWS, REQUEST, STATED
+from testbed.scores.metric import sum_by_case
 
 HERALD, COURIER, EATS = 0, 1, 2
 FIGS, PLUMS, ABSENT = 5, 6, -1
@@ -62,9 +62,8 @@ def test_an_edit_in_nobodys_voice_is_not_counted():
 
 
 def test_a_share_is_over_the_choices_of_all_cases():
-    results = Made(cases={"object": np.zeros(3)}, choices=SimpleNamespace(case=np.array([0, 0, 2, 2, 2])))
     is_so, among = np.array([1, 0, 1, 1, 0], bool), np.array([1, 1, 1, 0, 0], bool)
-    metric = over_cases(results, is_so, among)
+    metric = sum_by_case(is_so, np.array([0, 0, 2, 2, 2]), 3, among)
     assert metric.numerator.tolist() == [1, 0, 1]
     assert metric.denominator.tolist() == [2, 0, 1]
 

@@ -16,19 +16,6 @@ SUPPORTS = (0, 1, 2, 5, 20, 100, 1000)
 """The least support of each bin."""
 
 
-def over_cases(results: Results, is_so: np.ndarray, among: np.ndarray) -> Metric:
-    """Of some choices the share that is so.
-
-    Args:
-        is_so, among: bool[choices].
-    """
-    so, all_of_them = (
-        np.bincount(results.choices.case, weights=counted, minlength=len(results))
-        for counted in (is_so & among, among)
-    )
-    return Metric(so, all_of_them, share=True, limits=(0.0, 1.0))
-
-
 def support_row(name: str, metric: Metric, results: Results) -> list[Cell]:
     """A metric of some edits in each bin of support, and over all."""
     support = results.cases["support_new"]

@@ -15,13 +15,12 @@ import numpy as np
 
 from corpus.worlds.press import EATS, PAPERS
 from experiments.command import launch_module
-from experiments.measures.followed import over_cases
 from experiments.studies import kinds
 from experiments.study import Findings, Study, WorldOptions
 from testbed.engine.results import Results, cluster_levels
 from testbed.evaluations.kinds import OWN, REQUEST
 from testbed.run.world import load_world
-from testbed.scores.metric import Metric
+from testbed.scores.metric import Metric, sum_by_case
 from testbed.scores.readers import has_to_change, is_as_good
 from testbed.scores.statistics import estimate_metric
 from testbed.scores.tables import Cell, Table
@@ -43,12 +42,15 @@ def measure_voices(results: Results, papers: list[int], eats: int) -> list[Metri
     in_voice, is_paper = np.isin(results.cases["relation"], papers)[c.case], np.isin(c.relation, papers)
     own, follows, right = np.isin(c.role, OWN), has_to_change(c), is_as_good(c, answer, 1)
     others, belief = in_voice & own & is_paper & ~follows, in_voice & own & (c.relation == eats)
+    shares = (
+        (answer == requested, in_voice & (c.role == REQUEST)),
+        (right, others),
+        (answer == requested, others & (c.agent_answer[:, 1] != requested)),
+        (right, belief & follows),
+        (right, belief & ~follows),
+    )
     return [
-        over_cases(results, answer == requested, in_voice & (c.role == REQUEST)),
-        over_cases(results, right, others),
-        over_cases(results, answer == requested, others & (c.agent_answer[:, 1] != requested)),
-        over_cases(results, right, belief & follows),
-        over_cases(results, right, belief & ~follows),
+        sum_by_case(is_so, c.case, len(results), among)._replace(limits=(0.0, 1.0)) for is_so, among in shares
     ]
 
 
