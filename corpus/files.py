@@ -266,6 +266,29 @@ def require_regular(path: Path) -> None:
         raise InputError(f"{path} is a pipe or a device; write what it says to a file, and name that")
 
 
+@contextmanager
+def require_unchanged(*paths: Path) -> Iterator[None]:
+    """Refuse files, or files in folders, that are written, replaced or removed while the block reads them.
+
+    Raises:
+        InputError: one was, whatever else went wrong meanwhile.
+    """
+    before = _describe_states(paths)
+    try:
+        yield
+    finally:
+        after = _describe_states(paths)
+        if unlike := sorted(path for path, _ in before ^ after):
+            raise InputError(f"{unlike[0]} was changed while it was read; type the command again") from None
+
+
+def _describe_states(paths: Iterable[Path]) -> set[tuple[Path, tuple[int, ...]]]:
+    """The files that are there, and what any write to one of them changes."""
+    files = (file for path in paths for file in (path, *path.rglob("*")) if file.is_file())
+    states = ((file, file.stat()) for file in files)
+    return {(file, (of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)) for file, of in states}
+
+
 def hash_file(path: Path) -> str:
     """Checksum of a file.
 

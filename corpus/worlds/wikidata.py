@@ -22,7 +22,15 @@ import numpy as np
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import WorldConfig
 from corpus.errors import InputError
-from corpus.files import hash_content, hash_file, read_json, staged_folder, verify_folder, write_json
+from corpus.files import (
+    hash_content,
+    hash_file,
+    read_json,
+    require_unchanged,
+    staged_folder,
+    verify_folder,
+    write_json,
+)
 from corpus.worlds.account import Account
 from corpus.worlds.rawfiles import (
     LONGEST_NAME,
@@ -89,15 +97,17 @@ def read_folder(folder: Path, cache: Path | None = None, watch: Watch = read_unw
     sources = dict(zip(("triples", "entities", "relations"), files, strict=True))
     if cache is None:
         return _read_sources(sources, watch)
-    sums = {path: hash_file(path) for path in {s.path for s in sources.values()}}
-    origin = {"format": FORMAT} | {
-        what: f"{source.member} {sums[source.path]}" for what, source in sources.items()
-    }
-    copy = cache / f"wikidata-{hash_content(origin)}"
-    if copy.exists():
-        verify_folder(copy)
-        return _load_copy(copy)
-    raw = _read_sources(sources, watch)
+    paths = {source.path for source in files}
+    with require_unchanged(*paths):
+        sums = {path: hash_file(path) for path in paths}
+        origin = {"format": FORMAT} | {
+            what: f"{source.member} {sums[source.path]}" for what, source in sources.items()
+        }
+        copy = cache / f"wikidata-{hash_content(origin)}"
+        if copy.exists():
+            verify_folder(copy)
+            return _load_copy(copy)
+        raw = _read_sources(sources, watch)
     # Two commands may read the same files at once; the first copy to be whole is kept.
     mine = copy.with_name(f"{copy.name}-{os.getpid()}")
     with staged_folder(mine) as aside:

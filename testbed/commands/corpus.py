@@ -8,7 +8,7 @@ import numpy as np
 
 from corpus.errors import InputError
 from corpus.exact import ExactModel, draw_world
-from corpus.files import staged_folder, verify_folder, write_json
+from corpus.files import require_unchanged, staged_folder, verify_folder, write_json
 from corpus.generative import GenerativeModel, generative_model
 from corpus.graph import KnowledgeGraph
 from corpus.pipeline import compose_corpus, draw_sentences, save_corpus
@@ -145,10 +145,9 @@ def _draw_world(
         world = make_own_world(Origin(options.world.source, options.seed, options.world.subjects))
         graph = build_own_graph(world)
         return draw_world(graph, options.exact, rng, redraw=False, often=count_statements(world, graph))
-    account.source = digest_sources(*sources) if sources[0] else ""
-    graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
-    if sources[0] and digest_sources(*sources) != account.source:
-        raise InputError(f"{sources[0]} was changed while it was read; type the command again")
+    with require_unchanged(*(Path(path).expanduser() for path in sources if path)):
+        account.source = digest_sources(*sources) if sources[0] else ""
+        graph = build_world(options.world, options.seed, exact, cache, show_progress, say, account)
     if exact:
         return draw_world(graph, options.exact, rng, redraw=options.world.source == "builtin")
     return graph, generative_model(graph, rng, options.distractors)

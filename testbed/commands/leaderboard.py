@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from corpus.errors import InputError
+from corpus.files import CHECKSUMS, list_sealed, require_unchanged
 from testbed.commands import examine
 from testbed.commands.cards import (
     CheckedCard,
@@ -113,6 +114,11 @@ class Referee:
         Raises:
             InputError: it does not hold.
         """
+        sealed = (folder / name for name in (CHECKSUMS, *list_sealed(folder)))
+        with require_unchanged(*(path for path in sealed if path.is_file())):
+            return self._check_unchanged(folder, may_be_twin)
+
+    def _check_unchanged(self, folder: Path, may_be_twin: bool) -> CheckedCard:
         card = check_seal(folder)
         name, is_twin = card.suite.removesuffix(examine.TWIN), card.suite.endswith(examine.TWIN)
         if name not in list_suites() or (is_twin and not may_be_twin):

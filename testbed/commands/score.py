@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import hash_content, hash_file, staged_folder, write_json
+from corpus.files import hash_content, hash_file, require_unchanged, staged_folder, write_json
 from lm.language_model import LanguageModel
 from testbed.commands.edit import (
     Job,
@@ -19,7 +19,7 @@ from testbed.commands.edit import (
 from testbed.console import say
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.file_exchange.answers import check_before, describe_strength, read_folder, write_results
-from testbed.engine.file_exchange.schema import About
+from testbed.engine.file_exchange.schema import FILES, About
 from testbed.engine.questions import Questions
 from testbed.engine.records import is_complete
 from testbed.engine.trace import CONFIG, folder_of
@@ -56,24 +56,25 @@ def import_answers(options: ScoreSettings) -> Jobs:
             than here.
     """
     _check_name(options.name)
-    about = read_document(options.answers / "about.json", About)
-    run, world, model, checkpoint = _load_parts(options)
-    shared = trace_cases(run, checkpoint, options)
-    bound = {key: shared[key] for key in ("inputs", "settings")}
-    doing("checking the answers")
-    differ = differing_settings({"inputs": about.inputs, "settings": about.settings}, bound)
-    if differ:
-        raise InputError(
-            f"{options.answers} are answers to other cases ({'; '.join(differ[:3])}); give testbed.score the "
-            "options that testbed.export --cases had"
-        )
-    agent, drawn_cases = draw_with_agent(world, options)
-    cases = take_whole_sequences(drawn_cases, options)
-    questions = Questions(world, model, cases, options.seed)
-    answers = read_folder(options.answers, about, world, questions, options.sequence)
-    if model:
-        check_before(questions, answers, about)
-    digest = hash_file(options.answers / "after.jsonl")
+    with require_unchanged(*(options.answers / name for name in FILES)):
+        about = read_document(options.answers / "about.json", About)
+        run, world, model, checkpoint = _load_parts(options)
+        shared = trace_cases(run, checkpoint, options)
+        bound = {key: shared[key] for key in ("inputs", "settings")}
+        doing("checking the answers")
+        differ = differing_settings({"inputs": about.inputs, "settings": about.settings}, bound)
+        if differ:
+            raise InputError(
+                f"{options.answers} are answers to other cases ({'; '.join(differ[:3])}); give testbed.score "
+                "the options that testbed.export --cases had"
+            )
+        agent, drawn_cases = draw_with_agent(world, options)
+        cases = take_whole_sequences(drawn_cases, options)
+        questions = Questions(world, model, cases, options.seed)
+        answers = read_folder(options.answers, about, world, questions, options.sequence)
+        if model:
+            check_before(questions, answers, about)
+        digest = hash_file(options.answers / "after.jsonl")
     trace = shared | {"editor": options.name, "method": describe_method(options.name, about, digest)}
     folder = folder_of(run, options.evaluation, options.name, trace)
     columns = columns_of(options.chosen_evaluation)

@@ -9,6 +9,9 @@ from testbed.engine.file_exchange.contradictions import SLACK, Name, find_contra
 from testbed.engine.questions import Questions
 from testbed.run.strict_json import Count, Probability, Seconds, Text, Word
 
+FILES = ("about.json", "before.jsonl", "after.jsonl")
+"""All of it."""
+
 
 class About(Struct, forbid_unknown_fields=True):
     """What answers depend on."""
