@@ -14,8 +14,8 @@ from corpus.errors import InputError
 
 CHECKSUMS = "sha256.json"
 OWN_SUM = "sha256"
-DEEPEST = 50
-"""Objects and lists inside each other in a JSON file."""
+DEEPEST, LARGEST = 50, 1 << 28
+"""Objects and lists inside each other in a JSON file, and its bytes."""
 
 
 @contextmanager
@@ -199,6 +199,8 @@ def read_json(path: Path, part: Path | None = None) -> dict:
     """
     require_regular(path)
     todo = advise_remake(part or path)
+    if path.is_file() and path.stat().st_size > LARGEST:
+        raise InputError(f"{path} is longer than {LARGEST:,} bytes; {todo}")
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=build_object)
     except (FileNotFoundError, NotADirectoryError):

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, list_sealed, read_json, verify_folder
-from testbed.engine.catalogue import editor_entries
+from testbed.engine.catalogue import editor_entries, find_namesake
 from testbed.engine.file_exchange.contradictions import SLACK, Name, find_contradiction
 from testbed.engine.records import TABLES, table_file
 from testbed.engine.results import AFTER_AN_EDIT, Results, read_results
@@ -42,6 +42,12 @@ OF_AN_EDIT = {"seconds", "steps", "forward", "backward", "fault"}
 SAME, ALIKE = 1e-4, 0.05
 """By so much numbers of the same model may differ, and the answers of one from another kind of processor, on
 average, before any edit."""
+
+
+LARGEST = 1 << 32
+"""Bytes of a handed-in folder."""
+LONGEST_SETTINGS = 500
+"""Characters of an editor's settings on the page."""
 
 
 class Standard(NamedTuple):
@@ -86,16 +92,18 @@ def check_seal(folder: Path) -> Card:
     Raises:
         InputError: one is not, or the card does not fit its schema.
     """
+    size = sum(path.stat().st_size for name in list_sealed(folder) if (path := folder / name).is_file())
+    if size > LARGEST:
+        raise InputError(f"{folder} has {size:,} bytes of files, and may have {LARGEST:,}")
     verify_folder(folder)
     card = read_document(folder / CARD, Card)
     files = (CONFIG, *(table_file(Path(), table).name for table in TABLES))
     needed = [CARD, *(f"{ANSWERS}/{world}/{name}" for world in card.methods for name in files)]
     if unsealed := sorted({*needed} - {*list_sealed(folder)}):
         raise InputError(f"{folder / CHECKSUMS} does not name {unsealed[0]}, so nobody sealed it")
-    if card.examined not in editor_entries() and card.examined.lower() in editor_entries():
-        raise InputError(
-            f"{folder / CARD}, examined: {card.examined} is nearly the name of one of our editors"
-        )
+    known = find_namesake(card.examined)
+    if known not in ("", card.examined):
+        raise InputError(f"{folder / CARD}, examined: {card.examined} looks like our editor {known}")
     return card
 
 
@@ -380,7 +388,7 @@ def list_entries(
             "seconds an edit": f"{min(seconds):.2g} to {max(seconds):.2g}",
             "revision": made.get("revision", ""),
             "processor": made.get("device", ""),
-            "date": one.card.date,
+            "date": f"{one.card.date}",
             **marks.get(folder, {}),
         }
         is_plain = (one.is_native or name not in known) and [*shown, *examined].count(name) == 1
@@ -394,7 +402,8 @@ def list_entries(
 def _list_settings(settings: Mapping[str, Any]) -> str:
     """The settings of an editor in one world, in words."""
     leaves = flatten_settings(dict(settings))
-    return ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {value}" for key, value in leaves.items())
+    words = ", ".join(f"{key.rpartition('.')[2].replace('_', ' ')} {value}" for key, value in leaves.items())
+    return words if len(words) <= LONGEST_SETTINGS else f"{words[:LONGEST_SETTINGS]}..."
 
 
 def _make_entry(

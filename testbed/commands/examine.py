@@ -48,7 +48,7 @@ from testbed.exam_dataset import write_exam_card
 from testbed.own import plain_name
 from testbed.protocol import Case
 from testbed.reference_answers import list_changed_references, read_references
-from testbed.run.lock import only_one
+from testbed.run.lock import only_one, only_one_at
 from testbed.run.model import load_model
 from testbed.run.runs import ORIGIN, differing_settings, finished_training, fit_settings, provenance
 from testbed.run.runtime import describe_device, prepare_jax
@@ -396,13 +396,14 @@ def write_card(
         "made_with": provenance() | {"device": describe_device()},
         "date": f"{date.today():%Y-%m-%d}",
     }
-    recover_folder(folder)
-    if folder.exists() and (
-        not (folder / CARD).exists() or read_json(folder / CARD)["methods"] != content["methods"]
-    ):
-        raise InputError(f"{folder} is of another editor; choose another --folder, or move it away")
-    with staged_folder(folder) as aside:
-        write_json(aside / CARD, content)
-        (aside / PAGE).write_text(markdown_section(card_table(card, title)), encoding="utf-8")
-        for world, path in answers.items():
-            shutil.copytree(path, aside / ANSWERS / world)
+    with only_one_at(folder.parent):
+        recover_folder(folder)
+        if folder.exists() and (
+            not (folder / CARD).exists() or read_json(folder / CARD)["methods"] != content["methods"]
+        ):
+            raise InputError(f"{folder} is of another editor; choose another --folder, or move it away")
+        with staged_folder(folder) as aside:
+            write_json(aside / CARD, content)
+            (aside / PAGE).write_text(markdown_section(card_table(card, title)), encoding="utf-8")
+            for world, path in answers.items():
+                shutil.copytree(path, aside / ANSWERS / world)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, list_sealed, require_unchanged
+from testbed.cells import escape_controls
 from testbed.commands import examine
 from testbed.commands.cards import (
     CheckedCard,
@@ -47,7 +48,7 @@ def write_board(folder: Path, runs: Path) -> None:
     Raises:
         InputError: there is no card, or none holds.
     """
-    paths = sorted(path.parent for path in folder.glob(f"*/{CARD}"))
+    paths = sorted(path.parent for path in folder.glob(f"[!.]*/{CARD}"))
     if not paths:
         raise InputError(f"{folder} has no folder with a {CARD}; python -m testbed.examine EDITOR makes one")
     referee, cards, left_out = Referee(runs), list[CheckedCard](), list[str]()
@@ -55,7 +56,7 @@ def write_board(folder: Path, runs: Path) -> None:
         try:
             cards.append(referee.check(path, may_be_twin=False))
         except (InputError, OSError) as error:
-            left_out.append(f"{path.name} is left out: {error}")
+            left_out.append(f"{path.name} is left out: {error!s:.1000}")
     name = next((name for name in list_suites() if name in {one.card.suite for one in cards}), "")
     left_out += [
         f"{one.folder.name} is left out: it is of the suite {one.card.suite}, and this page of {name}"
@@ -63,6 +64,7 @@ def write_board(folder: Path, runs: Path) -> None:
         if one.card.suite != name
     ]
     cards = [one for one in cards if one.card.suite == name]
+    left_out = [*map(escape_controls, left_out)]
     for line in left_out:
         say(line)
     if not cards:
@@ -73,6 +75,11 @@ def write_board(folder: Path, runs: Path) -> None:
         one.folder.name: {
             "private twin": referee.ask_twin(one),
             "references": describe_other_references(one.card, references),
+            "same numbers": ", ".join(
+                other.folder.name
+                for other in cards
+                if other is not one and other.made["numbers"] == one.made["numbers"]
+            ),
         }
         for one in cards
     }

@@ -17,7 +17,7 @@ from testbed.commands.edit import (
     trace_cases,
 )
 from testbed.console import say
-from testbed.engine.catalogue import editor_entries
+from testbed.engine.catalogue import find_namesake
 from testbed.engine.file_exchange.answers import check_before, describe_strength, read_folder, write_results
 from testbed.engine.file_exchange.schema import FILES, About
 from testbed.engine.questions import Questions
@@ -127,5 +127,5 @@ def describe_method(name: str, about: About, answers: str) -> dict[str, Any]:
 def _check_name(name: str) -> None:
     if not re.fullmatch(NAME, name) or ":" in name:
         raise InputError(f"--name {name!r} should be a plain name for tables, such as my-editor")
-    if name.lower() in editor_entries():
-        raise InputError(f"--name {name} is that of a built-in editor; choose another")
+    if known := find_namesake(name):
+        raise InputError(f"--name {name} can be taken for the built-in editor {known}; choose another")

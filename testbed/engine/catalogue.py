@@ -45,6 +45,16 @@ def editor_entries() -> dict[str, Entry]:
     return editors
 
 
+def find_namesake(name: str) -> str:
+    """The editor of this project that people may take a name for, as Iora-d0wn for lora-down; "" for none."""
+    return next((known for known in editor_entries() if _outline_name(known) == _outline_name(name)), "")
+
+
+def _outline_name(name: str) -> str:
+    """A name without dashes and the like, with one letter for those that look alike."""
+    return name.lower().replace("rn", "m").replace("vv", "w").translate(str.maketrans("01i5", "olls", "-_.:"))
+
+
 def default_configurations(small: bool = False) -> dict[str, Any]:
     """Hyper-parameters of every editor that has some, by the prefix of their options.
 

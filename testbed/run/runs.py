@@ -342,5 +342,5 @@ def differing_settings(have: dict, want: dict, prefix: str = "") -> list[str]:
         if isinstance(a, dict) and isinstance(b, dict):
             differ += differing_settings(a, b, f"{prefix}{key}." if prefix or key != "settings" else "")
         elif a != b:
-            differ.append(f"{prefix}{key} is {a} there and {b} here")
+            differ.append(f"{f'{prefix}{key}':.200} is {a!s:.200} there and {b!s:.200} here")
     return differ

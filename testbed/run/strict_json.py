@@ -22,6 +22,7 @@ Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Word = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")]
 """On one line, and shown as it is: no character commands a terminal or turns the text around."""
+Words = Annotated[dict[Word, Word], Meta(max_length=50)]
 Text = Annotated[str, Meta(max_length=5_000)]
 LONGEST = 1 << 24
 """Bytes of a document, or of a line."""

@@ -1,11 +1,12 @@
 """The folder that `testbed.examine` writes and a leaderboard reads: its files, schema, order of editors."""
 
+import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta, Struct, field
 
-from testbed.run.strict_json import Count, Probability, Text, Word
+from testbed.run.strict_json import Count, Probability, Text, Word, Words
 
 CARD, ANSWERS = "scorecard.json", "answers"
 """The card, and the folder of answers by world."""
@@ -91,8 +92,8 @@ class Card(Struct, forbid_unknown_fields=True):
     worlds: Annotated[dict[Word, CardWorld], Meta(min_length=1)]
     rows: list[CardRow]
     editors: list[CardEditor]
-    made_with: Annotated[dict[Word, Word], Meta(max_length=50)]
-    date: Annotated[str, Meta(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]\Z")]
+    made_with: Words
+    date: datetime.date
     versions: dict[Word, Any] = {}
     code: Word = ""
 

@@ -4,6 +4,7 @@
 """
 
 import json
+import shutil
 
 import pytest
 
@@ -91,6 +92,20 @@ def test_what_answers_depend_on_is_said_whole(key, answered):
         check_answers(folder, read)("about.json", dump(without(key)(about)))
 
 
+def test_no_message_is_as_long_as_what_it_is_about(answered, tmp_path, capsys):
+    """A megabyte in a setting that differs; and more versions than anybody has."""
+    folder, _, read = answered
+    about = json.loads((folder / "about.json").read_text())
+    answers = shutil.copytree(folder, tmp_path / "answers")
+    (answers / "about.json").write_bytes(dump(about | {"settings": {"seed": "x" * 10**6}}))
+    assert score.main([str(answers), "--name", "mine", *at(folder.parent)]) == 2
+    assert "answers to other cases" in (said := complaint(capsys))
+    assert len(said) < 2000
+    about["versions"] = dict.fromkeys(map(str, range(51)), "1")
+    with pytest.raises(InputError, match=r"about\.json: versions"):
+        check_answers(folder, read)("about.json", dump(about))
+
+
 @pytest.mark.parametrize("word", ["\x1b[2J", "one\nerror: two", "\u202etxet"])
 def test_words_that_command_a_terminal_are_refused(word, answered):
     folder, _, read = answered
@@ -99,7 +114,9 @@ def test_words_that_command_a_terminal_are_refused(word, answered):
         check_answers(folder, read)("about.json", dump(about | {"editor": word}))
 
 
-@pytest.mark.parametrize("name", ["../x", "", "n" * 101, "k\u0435yed", "Keyed", "none", "a\nb", "a:b"])
+@pytest.mark.parametrize(
+    "name", ["../x", "", "n" * 101, "k\u0435yed", "Keyed", "key.ed", "r0me", "none", "a\nb", "a:b"]
+)
 def test_answers_have_a_plain_name_that_is_none_of_ours(name, tmp_path, capsys):
     assert score.main([str(tmp_path), "--name", name, *at(tmp_path)]) == 2
     assert "--name" in complaint(capsys)

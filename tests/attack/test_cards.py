@@ -1,22 +1,26 @@
 """Cards that were handed in and say something else than their answers are left out, each by name."""
 
 import json
+import os
 import shutil
+import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from corpus import files
 from corpus.errors import InputError
 from corpus.files import list_sealed, read_json, seal_folder, write_json
 from testbed import report
-from testbed.commands import examine
+from testbed.commands import cards, examine
 from testbed.commands.cards import check_seal, find_unborne, list_entries, remake_card
 from testbed.commands.leaderboard import Referee, open_standard
 from testbed.engine import table_size
 from testbed.examine import main
 from testbed.protocol import ABSENT
+from testbed.run.lock import only_one_at
 from testbed.suite import SuiteWorld
 from tests.attack.broken import break_card, try_broken
 from tests.attack.trials import shrink_suite
@@ -179,7 +183,8 @@ SAYS = {
     "more worlds": (lambda card, own: card["worlds"].update(moon=card["worlds"][DEMO]), "moon"),
     "another suite": (lambda card, own: card.update(suite="v9"), "suite: v9"),
     "another method": (lambda card, own: card["methods"][DEMO].update(version=99), "method"),
-    "a name like ours": (lambda card, own: rename(card, own, "Keyed"), "nearly the name of one of our"),
+    "a name like ours": (lambda card, own: rename(card, own, "Keyed"), "looks like our editor keyed"),
+    "a name that looks like ours": (lambda card, own: rename(card, own, "Iora_d0wn"), "looks like our"),
     "a name in other letters": (lambda card, own: rename(card, own, "k\u0435yed"), "examined"),
     "another title": (lambda card, own: card.update(title="the winner"), "title: the winner"),
     "other rows": (lambda card, own: card["rows"][0].update(says="The best."), "rows"),
@@ -191,6 +196,7 @@ SAYS = {
     "verdicts of another model": (praise_another_model, "better, where the interval says worse"),
     "facts learned": (lambda card, own: card["worlds"][DEMO].update(accuracy=1.0), "accuracy"),
     "a date": (lambda card, own: card.update(date="2026-01-01\n"), "date"),
+    "no such day": (lambda card, own: card.update(date="2026-02-30"), "date"),
     "too much": (lambda card, own: card.update(made_with={str(i): "" for i in range(99)}), "made_with"),
     "a missing key": (lambda card, own: card.pop("date"), "missing required field `date`"),
     "no text": (lambda card, own: card["methods"][DEMO].update(editor=None), "methods"),
@@ -216,6 +222,51 @@ def test_a_card_that_was_changed_after_it_was_sealed_is_left_out(suite, handed):
     write_json(handed / "sha256.json", {"../x": "0"})
     with pytest.raises(InputError, match="not a list of checksums|does not lie in its folder"):
         suite[2].check(handed)
+
+
+def test_a_folder_that_fills_the_disk_of_who_hashes_it_is_not_read(suite, handed, monkeypatch):
+    """A file of holes takes no room, and minutes to be hashed."""
+    with (handed / "holes").open("wb") as file:
+        file.truncate(cards.LARGEST)
+    write_json(handed / "sha256.json", read_json(handed / "sha256.json") | {"holes": "0"})
+    began = time.perf_counter()
+    with pytest.raises(InputError, match="bytes of files, and may have"):
+        suite[2].check(handed)
+    assert time.perf_counter() - began < 5
+    monkeypatch.setattr(files, "LARGEST", 100)
+    with pytest.raises(InputError, match=r"sha256\.json is longer than 100 bytes"):
+        suite[2].check(handed)
+
+
+def test_copies_long_settings_and_names_of_no_text_are_shown_as_what_they_are(suite, handed):
+    """One of them stands in a folder that an archive named in Latin-1; what a kill left is no folder."""
+    board, long = handed.parent, "x" * 10**6
+    shutil.copytree(handed, board / "copy")
+    shutil.copytree(handed, board / os.fsdecode(b"caf\xe9"))
+    shutil.copytree(handed, board / ".killed.partial")
+    change_card(board / "copy", lambda card, own: card["methods"][DEMO]["settings"].update(more=long))
+    config = board / "copy" / "answers" / DEMO / "config.json"
+    method = read_json(config)["method"]
+    write_json(
+        config, read_json(config) | {"method": method | {"settings": method["settings"] | {"more": long}}}
+    )
+    seal(board / "copy")
+    assert report.main(["--leaderboard", str(board), "--runs", str(suite[0])]) == 0
+    entries = json.loads((board / "leaderboard.json").read_text())["editors"]
+    assert {one["folder"]: one["about"]["same numbers"] for one in entries} == {NAME: "copy", "copy": NAME}
+    page = (board / "index.html").read_text(encoding="utf-8")
+    assert "caf\\udce9 is left out" in page
+    assert "killed" not in page
+    assert len(page) < 10**6
+
+
+def test_a_card_that_two_commands_write_is_one_of_theirs(suite, handed, capsys):
+    words = ["lora-down", "--quick", "--runs", str(suite[0]), "--folder", str(handed.parent)]
+    with only_one_at(handed.parent):
+        assert main(words) == 2
+    assert "is at work on" in complaint(capsys)
+    assert main(words) == 0
+    suite[2].check(handed)
 
 
 def shift(values):

@@ -115,7 +115,7 @@ def check_before(questions: Questions, answers: Answers, about: About) -> None:
         return
     nonzero = distances[distances > 0]
     share = float(np.mean(~(nonzero <= SAME)))
-    version = ", ".join(f"{name} {number}" for name, number in about.versions.items())
+    version = f"{', '.join(f'{name} {number}' for name, number in about.versions.items()):.200}"
     if not np.isfinite(distances).all():
         why = f"some answers there are not numbers; the fault is on the side of PyTorch ({version})"
     elif share > 0.5:

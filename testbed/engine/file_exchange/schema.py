@@ -1,13 +1,13 @@
 """What a folder of answers holds: about.json, before.jsonl and after.jsonl, as door.py writes them."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from corpus.text.tokenizer import PAD
 from testbed.engine.file_exchange.contradictions import SLACK, Name, find_contradiction
 from testbed.engine.questions import Questions
-from testbed.run.strict_json import Count, Probability, Seconds, Text, Word
+from testbed.run.strict_json import Count, Probability, Seconds, Text, Word, Words
 
 FILES = ("about.json", "before.jsonl", "after.jsonl")
 """All of it."""
@@ -17,17 +17,17 @@ class About(Struct, forbid_unknown_fields=True):
     """What answers depend on."""
 
     cases: Word
-    inputs: dict[Word, Word]
+    inputs: Words
     settings: dict[Word, Any]
     editor: Word
-    fields: dict[Word, Text]
+    fields: Annotated[dict[Word, Text], Meta(max_length=100)]
     script: Word
     door: Word
     padding: Literal["left", "right"]
     apart: bool
     batch: Count
     device: Word
-    versions: dict[Word, Word]
+    versions: Words
     model: Word = ""
 
 
