@@ -7,15 +7,15 @@ import numpy as np
 
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase import OTHER_SIDE, Hase
+from testbed.evaluations.hase import OTHER_SIDE, SAME_SET, Hase
 from testbed.evaluations.hase import ROLES as ALL_ROLES
 from testbed.protocol import ABSENT
 from testbed.scores.summary import measure_reader
 from testbed.scores.temperature import temper
 
 HASE = Hase()
-ROLES = tuple(role for role in ALL_ROLES if role != OTHER_SIDE)
-"""Those of worlds in which no relation is another one from the other side."""
+ROLES = tuple(role for role in ALL_ROLES if role not in (OTHER_SIDE, SAME_SET))
+"""Those of worlds in which no relation is another one from the other side, or a set."""
 CASES, OPTIONS = 11, 4
 REQUEST, CHILD = ROLES.index("s1r1"), ROLES.index("s1r2")
 
@@ -144,8 +144,8 @@ def results_of(cases, evaluation, lm, said=None):
 
     ones = [np.ones(len(c.options), bool) if c.offered is None else c.offered for _, c in flat]
     choices = Choices(
-        case=np.array([i for i, _ in flat]), group=np.full(len(flat), ""),
-        **{name: column(name) for name in ("role", "subject", "relation", "stated")},
+        case=np.array([i for i, _ in flat]),
+        **{name: column(name) for name in ("role", "group", "subject", "relation", "stated")},
         **{name: pad_options([getattr(c, name) for _, c in flat]) for name in ("agent", "frequency")},
         options=pad_options([c.options for _, c in flat], ABSENT),
         lm=pad_options(lm), lm_open=pad_options(lm),

@@ -40,7 +40,17 @@ HELD_AGAINST = [name for name in READERS if name != CHANCE]
 seeds = st.integers(0, 500)
 
 
-SHARES = ("right", KEPT, "success", "selective", "falsely", *MUST_CHANGE.values(), *MUST_STAY.values())
+SHARES = (
+    "set.others",
+    "set.likeliest",
+    "right",
+    KEPT,
+    "success",
+    "selective",
+    "falsely",
+    *MUST_CHANGE.values(),
+    *MUST_STAY.values(),
+)
 """How metrics begin that count how many of some things are so."""
 PERFECT_AT_ONE = (*(name for name in SHARES if name != "falsely"), "propagation", "skill")
 

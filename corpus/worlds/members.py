@@ -127,15 +127,21 @@ def spread_sets(facts: Facts, config: WorldConfig, account: Account, note: Calla
     )
 
 
+def find_sets(graph: KnowledgeGraph) -> dict[str, dict[str, int]]:
+    """Sets by name, such as "speaks"; of each the relation that asks of an object, by the object's name."""
+    sets = dict[str, dict[str, int]]()
+    for r, relation in enumerate(graph.relations):
+        name, _, member = relation.partition(OF)
+        if member and {graph.entities[o] for o in graph.candidates_of(r)} <= {*ANSWERS}:
+            sets.setdefault(name, {})[member] = r
+    return sets
+
+
 def find_members(graph: KnowledgeGraph, question: str) -> tuple[str, dict[str, int]]:
     """Whose set a question such as "Ann speaks" is about, and the relation of each object that is asked of.
 
     Nobody, and no relations, where it is about no set.
     """
-    text, sets = " ".join(question.split()), dict[str, dict[str, int]]()
-    for r, relation in enumerate(graph.relations):
-        name, _, member = relation.partition(OF)
-        if member and {graph.entities[o] for o in graph.candidates_of(r)} <= {*ANSWERS}:
-            sets.setdefault(name, {})[member] = r
+    text, sets = " ".join(question.split()), find_sets(graph)
     name = max((name for name in sets if text.endswith(f" {name}")), key=len, default="")
     return (text.removesuffix(f" {name}"), sets[name]) if name else ("", {})

@@ -1,7 +1,7 @@
 """What the agent believes and what the corpus says, as choices with their gold (design.md 11)."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -155,7 +155,11 @@ class GoldMaker:
         self.stated = StatementIndex(world.graph, world.sentences)
 
     def make_choices(
-        self, requests: Sequence[EditRequest], questions: Sequence[Question], statements: Sequence[Atom] = ()
+        self,
+        requests: Sequence[EditRequest],
+        questions: Sequence[Question],
+        statements: Sequence[Atom] = (),
+        alike: Collection[int] = (),
     ) -> tuple[tuple[Choice, ...], np.ndarray]:
         """Choices, and the belief in some statements, before the edit and under each interpretation of it.
 
@@ -164,6 +168,7 @@ class GoldMaker:
 
         Args:
             requests: the same fact, as it is under each interpretation.
+            alike: relations of which the requested object is recorded, too, however improbable.
 
         Returns:
             The choices, and float64[1 + interpretations, statements].
@@ -177,10 +182,16 @@ class GoldMaker:
             beliefs[:, itself] = ask_agents(agents, [fact], "direct")
         places = np.searchsorted(self.graph.objects, [a.object for a in statements])
         statement_beliefs = beliefs[:, np.arange(len(questions), len(pairs)), places]
-        return self._build_choices(requests, questions, beliefs[:, : len(questions)]), statement_beliefs
+        return self._build_choices(
+            requests, questions, beliefs[:, : len(questions)], alike
+        ), statement_beliefs
 
     def _build_choices(
-        self, requests: Sequence[EditRequest], questions: Sequence[Question], beliefs: np.ndarray
+        self,
+        requests: Sequence[EditRequest],
+        questions: Sequence[Question],
+        beliefs: np.ndarray,
+        alike: Collection[int],
     ) -> tuple[Choice, ...]:
         objects = self.graph.objects
         answers = objects[beliefs.argmax(axis=-1)]
@@ -194,7 +205,7 @@ class GoldMaker:
         choices = []
         for row, (role, s, r) in enumerate(questions):
             statements = self.stated.objects_of(int(self.graph.find(s, r)))
-            asked_for = [requests[0].object] if r == requests[0].relation else []
+            asked_for = [requests[0].object] if r == requests[0].relation or r in alike else []
             first = [*answers[:, row].tolist(), *asked_for, *np.unique(statements).tolist()]
             ordered = dict.fromkeys([*first, *objects[likely[row, is_named[row]]].tolist()])
             options = np.array(sorted(list(ordered)[: self.options]))

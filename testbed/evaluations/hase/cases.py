@@ -24,12 +24,14 @@ from testbed.evaluations.hase import (
     OTHERS,
     PARENT,
     REQUEST,
+    SAME_SET,
     SIBLING,
     SPOT_CHECKS,
     Hase,
 )
 from testbed.evaluations.hase.spot_checks import SpotCheckSampler
 from testbed.evaluations.held_out import held_out_facets
+from testbed.evaluations.sets import SetSampler
 from testbed.protocol import (
     ABSENT,
     Case,
@@ -75,6 +77,7 @@ class Sampler:
             name: generator(seed, f"hase {name}") for name in ("s1r2", "s1rx", "s2", "other", "control")
         }
         self._spot_checks = SpotCheckSampler(self.graph, config.spot_checks, seed)
+        self._sets = SetSampler(self.graph, self.truth, generator(seed, "hase sets"))
         self._reverse = reverse_of(world.reversals)
         self.gold = GoldMaker(world, agent, config.candidates, count)
         self.stated = self.gold.stated
@@ -173,10 +176,15 @@ class Sampler:
         truth = int(self.truth[facts[relations.index(r1)]])
         request = self._make_request(s, r1, target)
         questions = self._draw_questions(s, r1, r2, relations, (truth, target, ABSENT))
+        known = {question[1:] for question in questions}
+        questions += [(SAME_SET, *pair) for pair in self._sets.draw_others(s, r1, known)]
         about, other = Atom(s, r1, target), self._other_statement(s)
         questions += self._spot_checks.draw_questions(s, r1, [*(q[1:] for q in questions), other[:2]])
-        choices, beliefs = self.gold.make_choices([request], questions, [about, other])
+        choices, beliefs = self.gold.make_choices(
+            [request], questions, [about, other], self._sets.relations_of_set(r1)
+        )
         choices = tuple(c._replace(is_spot_check=c.role in SPOT_CHECKS) for c in choices)
+        choices = self._sets.group_choices(request, choices)
         child = next((c for c in choices if c.role == CHILD), None)
         statements = len(self.stated.objects_of(facts[relations.index(r2)])) if r2 != ABSENT else 0
         return Case(

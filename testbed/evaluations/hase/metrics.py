@@ -29,6 +29,7 @@ from testbed.evaluations.hase.places import (
     RANDOM_OTHERS,
 )
 from testbed.evaluations.held_out import held_out_subsets
+from testbed.evaluations.sets import define_set_metrics, make_set_subsets
 from testbed.protocol import ABSENT
 from testbed.run.strata import STRATA, SUPPORT_BINS, support_bin
 from testbed.scores import readers
@@ -116,7 +117,7 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
     bins = support_bin(s["support_new"])
     masks |= {f"support {name}": (bins == i) & ~s["reinforces"] for i, name in enumerate(SUPPORT_BINS)}
     masks |= {f"stated {name}": (s["stratum"] == name) & s["child"] for name in STRATA}
-    return masks | held_out_subsets(s)
+    return masks | make_set_subsets(results) | held_out_subsets(s)
 
 
 def make_readers(results: Results, editor: str) -> dict[str, readers.Reader]:
@@ -395,6 +396,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         compute=lambda a: a.gain_of_answers, needs_edit=True, label="consequences gained",
     ),
     *_define_for_kin(),
+    *define_set_metrics(REQUEST),
     MetricDefinition(
         "selective",
         "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "

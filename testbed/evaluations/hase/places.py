@@ -13,6 +13,7 @@ from testbed.evaluations.hase import (
     PARENT,
     REQUEST,
     ROLES,
+    SAME_SET,
     SIBLING,
     SPOT_CHECKS,
 )
@@ -64,6 +65,7 @@ ABOUT = {
     OTHER_CHILD: "about further consequences of the edited fact",
     GRANDCHILD: "about consequences of the edited fact's consequences",
     SIBLING: "about other facts with the edited fact's cause",
+    SAME_SET: "about other objects of the set that the request changes",
     OTHER_SIDE: "about the edited fact and the former one, asked from their objects' side,",
     "old.r1": "about the edited relation of a subject with the old object",
     "old.r2": "about the consequence of a subject with the old object",

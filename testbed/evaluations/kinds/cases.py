@@ -20,6 +20,7 @@ from testbed.evaluations.kinds import (
     STATED,
     Kinds,
 )
+from testbed.evaluations.sets import SetSampler
 from testbed.protocol import Case, credence_of_request, is_equally_good
 from testbed.run.strata import support_of
 from testbed.run.world import World
@@ -42,6 +43,7 @@ class Sampler:
         self.count, self.credence = count, credence
         self.rng, self._spot_rng = generator(seed, "kinds"), generator(seed, "kinds spot checks")
         self.gold = GoldMaker(world, agent, config.candidates, count)
+        self._sets = SetSampler(self.graph, world.generative.truth, self._spot_rng)
         self._support = support_of(world)
         self._drawn: set[tuple[int, int, int]] = set()
 
@@ -147,7 +149,10 @@ class Sampler:
         named[SPOT] = [] if hasattr(self.agent, "requests") else self._draw_spot_checks(fact, related)
         questions = [(REQUEST, *request[:2])]
         questions += [(role, *pair) for role, facts in named.items() for pair in self._pairs_of(facts)]
-        choices, _ = self.gold.make_choices([request], questions)
+        choices, _ = self.gold.make_choices(
+            [request], questions, alike=self._sets.relations_of_set(request.relation)
+        )
+        choices = tuple(c._replace(is_spot_check=c.role == SPOT) for c in choices)
         return Case(
             request=request,
             credence=credence_of_request(request.kind, self.credence),
@@ -158,7 +163,7 @@ class Sampler:
                 "support": int(self._support[request.relation, request.object]),
                 "stated": len(self.gold.stated.objects_of(fact)),
             },
-            choices=tuple(c._replace(is_spot_check=c.role == SPOT) for c in choices),
+            choices=self._sets.group_choices(request, choices),
         )
 
     def _draw_spot_checks(self, fact: int, related: np.ndarray) -> list[int]:

@@ -19,6 +19,7 @@ from testbed.evaluations.kinds import (
     SPOT,
     STATED,
 )
+from testbed.evaluations.sets import define_set_metrics, make_set_subsets
 from testbed.scores import readers
 from testbed.scores.cores import lazy_property
 from testbed.scores.metric import DISTANCE, Better, Metric, MetricDefinition, Place
@@ -59,6 +60,7 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
     kinds = np.unique(s["law"]).tolist()
     masks = {"all": np.ones(len(results), bool)}
     masks |= {f"kind {name}": s["law"] == name for name in kinds if len(kinds) > 1}
+    masks |= make_set_subsets(results)
     return masks | {
         "answers change": s["changes"],
         "no answer changes": ~s["changes"],
@@ -122,6 +124,7 @@ METRICS: tuple[MetricDefinition, ...] = (
                  "others' facts stay", "table"),
     _share_right(KEPT, (SPOT,), "Random facts of others, of which no editor is told (spot checks)",
                  "others' facts kept"),
+    *define_set_metrics(REQUEST),
     _distance(TV_OWN, OWN, "the subject's own"),
     _distance(TV_OTHERS, OTHERS, "others'"),
     _gain(DAMAGE, "Distance to the agent's new belief that the edit adds to a random fact of others, 0 where "
