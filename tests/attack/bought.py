@@ -5,7 +5,7 @@
 makes worlds, corpora and cases of a frozen suite in FOLDER, by default the latest, and asks a model that
 nobody trained: it believes before any edit what the agent does, is surer of it, and is wrong about a tenth of
 the facts. Each editor below changes its answers to all cases, and the scorecard is printed as signs: + surely
-better than no edit, - surely worse.
+better than no edit, - surely worse. Then where each would stand, beside the suite's references.
 """
 
 import sys
@@ -22,9 +22,11 @@ from testbed.engine.questions import ModelAnswers
 from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
 from testbed.protocol import ABSENT
+from testbed.reference_answers import read_references
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import load_world
 from testbed.scorecard import WorldResults, make_card, measure_editors
+from testbed.scores.card_format import standing_key
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
 from testbed.scores.temperature import temper
@@ -198,7 +200,8 @@ def score_bought(suite):
 
 
 def main(folder, suite=LATEST):
-    card = score_bought(read_suite(suite, Path(folder)))
+    suite = read_suite(suite, Path(folder))
+    card = score_bought(suite)
     rows = [row.name for row in card.rows]
     print("| row | " + " | ".join(BOUGHT) + " |")
     print("|---|" + "---|" * len(BOUGHT))
@@ -209,9 +212,16 @@ def main(folder, suite=LATEST):
             sign = {"better": "+", "worse": "-"}.get(card.verdicts_of(name).get(row), "")
             cells.append(f"{score.estimate.value:.2f} {sign}".strip() if score else "")
         print(f"| {row} | " + " | ".join(cells) + " |")
-    counts = [card.count_rows(name).values() for name in BOUGHT]
-    sums = [(sum(of.better for of in one), sum(of.worse for of in one)) for one in counts]
-    print("| better, worse | " + " | ".join(f"{a}, {b}" for a, b in sums) + " |")
+    counts = {name: card.count_rows(name) for name in BOUGHT}
+    kinds = {
+        kind: [of[kind] for of in counts.values()] for kind in dict.fromkeys(row.kind for row in card.rows)
+    }
+    for kind, several in kinds.items():
+        print(f"| {kind} | " + " | ".join(f"+{one.better} -{one.worse}" for one in several) + " |")
+    measured, _ = read_references(suite)
+    references = make_card(suite.rows, measured) if measured else card
+    counts |= {f"{name} (reference)": references.count_rows(name) for name in measured}
+    print("They stand: " + "; ".join(sorted(counts, key=lambda name: standing_key(name, counts[name]))))
 
 
 if __name__ == "__main__":

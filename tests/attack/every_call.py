@@ -35,6 +35,8 @@ from corpus.files import CHECKSUMS, verify_folder
 HERE = Path(__file__).parent
 KEPT = "mine.txt"
 """What somebody put into a folder that a command writes again."""
+LEFT_BEHIND = {".partial", ".earlier"}
+"""How folders end that a failure leaves, until the same command is typed again."""
 PATIENCE = 1800
 """Seconds after which a command hangs."""
 
@@ -148,7 +150,8 @@ class Trial:
         for path in self.start.rglob(KEPT) if self.start else ():
             if not (self.place / path.relative_to(self.start)).exists():
                 yield f"{path.relative_to(self.start)} is gone"
-        for path in (*self.place.glob("x/report"), *self.place.glob("examined/*")):
+        # One that begins with a dot is on its way out: the next command removes it.
+        for path in (*self.place.glob("x/report"), *self.place.glob("examined/[!.]*")):
             if (path / CHECKSUMS).exists():
                 try:
                     verify_folder(path)
@@ -175,7 +178,7 @@ class Trial:
                 wrong.append(f"the same command then ended with {again}: {more.strip()[-300:]}")
             elif self.read_result(out) != self.whole:
                 wrong.append("the same command then made something else")
-            elif partial := [str(p) for p in self.place.rglob("*.partial*")]:
+            elif partial := [str(p) for p in self.place.rglob("*") if set(p.suffixes) & LEFT_BEHIND]:
                 wrong.append(f"left {partial[0]}")
             else:
                 self.resumed.add(left)

@@ -9,12 +9,19 @@ import pytest
 
 from testbed.commands import examine
 from testbed.commands.cards import CheckedCard, find_unborne
-from testbed.scorecard import card_as_data
+from testbed.scorecard import UNEDITED, card_as_data
 from testbed.suite import QUICK, read_suite
 from tests.attack.bought import BOUGHT, score_bought
 
 STATES, OTHERS, DAMAGE = "states the request", "others' facts", "damage"
 COHERENCE, TRUTH, LOSS = "coherence gained, recalibrated", "truth values", "sure loss"
+WITH_AGENT = {
+    "knows the suite by heart",
+    "edits where it is sure",
+    "stores at the name",
+    "stores wherever the name is",
+}
+"""Editors that take what they say from the agent."""
 FOLLOWS = ("follows, shared", "follows, not shared")
 
 
@@ -42,6 +49,13 @@ def test_what_each_wins_and_where_it_is_exposed(editor, wins, loses, card):
     verdicts = card.verdicts_of(editor)
     assert {row for row, verdict in verdicts.items() if verdict == "better"} == wins
     assert {row for row, verdict in verdicts.items() if verdict == "worse"} == loses
+
+
+def test_who_lacks_the_agents_answers_stands_behind_no_edit(card):
+    order = [*card.scores]
+    cheap = {*order} - {UNEDITED, "the same on the twin"} - WITH_AGENT
+    assert len(cheap) == 5
+    assert all(order.index(name) > order.index(UNEDITED) for name in cheap)
 
 
 def test_who_edits_where_it_is_sure_states_few_requests(card):
