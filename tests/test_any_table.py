@@ -609,3 +609,27 @@ def test_labels_of_nothing_in_the_table_are_refused_and_changed_ones_noticed(tmp
     assert digest_sources(str(table), str(labels)) == before != digest_sources(str(table))
     labels.write_text("Q1\tOslo\n")
     assert digest_sources(str(table), str(labels)) != before
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    table = text_of([["name", "city", "city"], *WIDE[1:]], ",")
+    for columns in ((), ("name",)):
+        with pytest.raises(InputError, match="has several columns called 'city'; give each another name"):
+            world_of(tmp_path / "w.csv", table, columns=columns)
+
+
+def test_a_table_in_markdown_has_no_fact_about_its_rule(tmp_path):
+    rows = [WIDE[0], ["---", ":--", "--:"], *WIDE[1:]]
+    letters(tmp_path / "w.md", "".join(f"| {' | '.join(row)} |\n" for row in rows))
+
+
+def test_who_has_no_facts_left_learns_what_became_of_them(tmp_path):
+    """Names in a language are literals; one relation is left, of which subjects may have one if asked to."""
+    facts = "".join(
+        f'{iri(f"p{i}")} {iri("name")} "Ann {i}"@en .\n{iri(f"p{i}")} {iri("knows")} {iri(f"p{i - 1}")} .\n'
+        for i in range(1, 12)
+    )
+    left_out = r"facts whose object is a literal 11, subjects with one relation 11"
+    with pytest.raises(InputError, match=rf"relations knows \(left out: {left_out}\); --world.min-relations"):
+        world_of(tmp_path / "w.nt", facts)
+    assert len(world_of(tmp_path / "w.nt", facts, min_relations=1)) == 11

@@ -78,7 +78,7 @@ def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa
             f"{', '.join(relations):.200}; --world.columns names another column of subjects, or the three of "
             "a table with a fact a row"
         )
-        return spread_rows(table, keys[0])
+        return spread_rows(table, keys[0], path)
     if len(table.columns) != 3:
         raise InputError(
             f"{path} has the columns {', '.join(table.first):.200}; name three as --world.columns, those of "
@@ -154,8 +154,14 @@ def find_keys(table: Table) -> list[int]:
     return keys if len(table.columns) > 3 else [i for i in keys if keys[0] == 0]
 
 
-def spread_rows(table: Table, subject: int) -> list[pa.ChunkedArray]:
-    """A fact for each cell of the columns beside that of subjects."""
+def spread_rows(table: Table, subject: int, path: Path) -> list[pa.ChunkedArray]:
+    """A fact for each cell of the columns beside that of subjects.
+
+    Raises:
+        InputError: two columns of one name.
+    """
+    if repeated := [name for name, times in Counter(table.first).items() if times > 1]:
+        raise InputError(f"{path} has several columns called {repeated[0]!r:.80}; give each another name")
     subjects = table.body[subject]
     others = [i for i in range(len(table.columns)) if i != subject]
     relations = [

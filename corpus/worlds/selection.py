@@ -117,7 +117,11 @@ def select_facts(
         names = ", ".join(facts.relations.of(relation_ids[chosen[:NAMED]]))
         more = ", ..." if len(chosen) > NAMED else ""
         hint = "; if these are none, --world.columns says which columns are what" * (config.source == "tsv")
-        raise InputError(f"{facts.source}: no subject has {least} of the relations {names}{more}{hint}")
+        left_out = ", ".join(f"{what} {count:,}" for what, count in account.left_out.items())
+        raise InputError(
+            f"{facts.source}: no subject has {least} of the relations {names}{more} (left out: "
+            f"{left_out or 'nothing'}); --world.min-relations says how many a subject should have{hint}"
+        )
     if config.every_relation or two_objects:
         chosen = chosen[np.isin(chosen, selection[:, 1])]
         pairs = [pair for pair in pairs if {*pair} <= {*chosen.tolist()}]

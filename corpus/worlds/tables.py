@@ -193,6 +193,13 @@ def read_delimited(path: Path, form: Form, columns: tuple[str, ...], watch: Watc
     lengths = [pc.max(pc.binary_length(c.dictionary)).as_py() for column in arrays for c in column.chunks]
     if max((length or 0 for length in lengths), default=0) > LONGEST_CELL:
         _refuse_table(path, form, columns, "a cell is too long")
+    if (
+        form.delimiter == "|"
+        and len(arrays[0]) > 1
+        and all(re.fullmatch(r"[\s:-]*", column[1].as_py() or "") for column in arrays)
+    ):
+        # The rule below the header of a table in Markdown.
+        arrays = [pa.chunked_array([*c.slice(0, 1).chunks, *c.slice(2).chunks]) for c in arrays]
     return Table(arrays, form.first if form.is_short else ())
 
 
@@ -411,7 +418,7 @@ def _read_columns(
         _refuse_table(path, form, columns, "fewer than three columns")
     table = _read_table(path, form, columns if len(columns) == 3 else (), watch)
     if len(columns) == 1:
-        return spread_rows(table, table.first.index(_find_column(path, table.first, columns[0])))
+        return spread_rows(table, table.first.index(_find_column(path, table.first, columns[0])), path)
     return table.columns if columns else find_facts(table, path, note)
 
 
