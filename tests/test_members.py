@@ -142,6 +142,9 @@ def test_a_world_of_sets_is_written_down_and_takes_requests_by_name(tmp_path, ca
     world = load_world(Run(tmp_path, "x"))
     fact = parse_fact(world, "p0 speaks: l3 = yes")
     assert [world.graph.entities[fact[0]], world.graph.relations[fact[1]]] == ["p0", "speaks: l3"]
+    assert parse_fact(world, " p0  speaks = l3") == fact
+    with pytest.raises(InputError, match="speaks"):
+        parse_fact(world, "p0 speaks = nobody")
     stated = world.sentences.a[(world.sentences.kind == Kind.ATOMIC) & (world.sentences.a[:, 1] == fact[1])]
     said = {*stated[:, 2].tolist()}
     assert {world.graph.entities[o] for o in said} == {"yes", "no"}

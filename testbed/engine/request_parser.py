@@ -15,6 +15,7 @@ import re
 from bayes.request import EditRequest, StatementForm
 from corpus.errors import InputError
 from corpus.text.language import Kind
+from corpus.worlds.members import ANSWERS, find_members
 from testbed.engine.methods import Triple
 from testbed.run.world import World
 
@@ -28,7 +29,7 @@ BEHIND: tuple[tuple[str, StatementForm], ...] = ((", not ", "replacement"), (" o
 
 
 def parse_fact(world: World, text: str) -> Triple:
-    """The fact in "subject relation = object".
+    """The fact in "subject relation = object"; of a set as in "Ann speaks = French", that it has the object.
 
     Raises:
         InputError: no " = ", an unknown name, or an object that is the object of no fact.
@@ -37,6 +38,9 @@ def parse_fact(world: World, text: str) -> Triple:
     if not equals:
         raise InputError(f"the edit {text!r} should be 'subject relation = object'")
     language = world.tokenizer.language
+    who, members = find_members(world.graph, prompt)
+    if name in members:
+        return language.entity(who), members[name], language.entity(ANSWERS[0])
     s, r = language.parse_prompt(prompt)
     o = language.entity(name)
     if o not in world.graph.objects:
