@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, Exactness
 from bayes.request import EditRequest, RequestKind
@@ -200,7 +200,7 @@ class DerivedAgent:
             most *= 2
             if most > MOST_WEIGHT:
                 raise InputError(f"no evidence makes {self.graph.entities[target]!r} as likely as {wanted:g}")
-        return float(brentq(lambda weight: believe_after(weight) - wanted, LEAST_WEIGHT, most))
+        return float(scipy.optimize.brentq(lambda weight: believe_after(weight) - wanted, LEAST_WEIGHT, most))
 
     # For `predict`.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import logit, logsumexp
 
 from bayes.enumeration import log_beliefs
@@ -284,7 +284,7 @@ class ExactAgent:
         return (
             LEAST_WEIGHT
             if missing_credence(LEAST_WEIGHT) >= 0
-            else float(brentq(missing_credence, LEAST_WEIGHT, most))
+            else float(scipy.optimize.brentq(missing_credence, LEAST_WEIGHT, most))
         )
 
     def accepts(self, subject: int, relation: int, kind: RequestKind) -> bool:

@@ -7,7 +7,6 @@ which adds and multiplies only, so that it works on logarithms of any size.
 
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 from scipy.special import logsumexp
 
@@ -35,6 +34,8 @@ def likeliest_forest(scores: np.ndarray) -> np.ndarray:
     Args:
         scores: float64[parent, child]; what is not above 0 is never taken.
     """
+    import networkx as nx
+
     edges = nx.DiGraph()
     ups, downs = np.nonzero(scores > 0)
     edges.add_weighted_edges_from(

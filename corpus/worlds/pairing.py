@@ -7,9 +7,8 @@ they do; else the one that makes the facts likelier.
 
 from collections.abc import Callable, Sequence
 
-import networkx as nx
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 from scipy.sparse import coo_array, csr_array
 
 from corpus.arrays import rank_values
@@ -170,6 +169,8 @@ def weigh_dependences(graph: KnowledgeGraph, least: int) -> np.ndarray:
 
 def match_relations(weights: np.ndarray) -> list[tuple[int, int]]:
     """(cause, effect) pairs of the largest sum of weights [cause, effect] in which no relation is in two."""
+    import networkx as nx
+
     best = np.maximum(weights, weights.T)
     graph = nx.Graph()
     graph.add_weighted_edges_from((i, j, best[i, j]) for i, j in np.argwhere(np.triu(best) > 0).tolist())
@@ -188,13 +189,17 @@ def pair_as_published(together: np.ndarray) -> list[tuple[int, int]]:
     places = np.arange(len(up))
     in_pair = coo_array((np.ones(2 * len(up)), (np.append(up, down), np.tile(places, 2))))
     worth = share[up, down] + share[down, up]
-    solved = linprog(-worth, in_pair.tocsr(), np.ones(in_pair.shape[0]), bounds=(0, 1), integrality=1)
+    solved = scipy.optimize.linprog(
+        -worth, in_pair.tocsr(), np.ones(in_pair.shape[0]), bounds=(0, 1), integrality=1
+    )
     chosen = solved.x > 0.5
     return list(zip(up[chosen].tolist(), down[chosen].tolist(), strict=True))
 
 
 def match_published(together: np.ndarray) -> list[tuple[int, int]]:
     """Unordered pairs by maximum-weight matching on co-occurrence counts of which all rows sum to 1."""
+    import networkx as nx
+
     share = balance_counts(together, rounds=1)
     graph = nx.Graph()
     for i, j in np.argwhere(np.triu(share + share.T)).tolist():

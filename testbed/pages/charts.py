@@ -11,9 +11,9 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import scipy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.optimize import isotonic_regression
 
 from corpus.files import staged_file
 from testbed.pages.chapter import Chart, Picture
@@ -361,7 +361,7 @@ def spread_labels(positions: Sequence[float], gap: float) -> np.ndarray:
     order = np.argsort(positions, kind="stable")
     steps, placed = gap * np.arange(len(order)), np.empty(len(order))
     # In steps of the gap, least squares without overtaking is isotonic regression.
-    placed[order] = isotonic_regression(np.asarray(positions, float)[order] - steps).x + steps
+    placed[order] = scipy.optimize.isotonic_regression(np.asarray(positions, float)[order] - steps).x + steps
     return placed
 
 

@@ -83,8 +83,9 @@ class Frame(NamedTuple):
 
     def rows(self) -> Iterator[tuple[dict[str, Any], Cell]]:
         """Every row: what it is of, by column, and its cell."""
+        names = (*KEYS, *self.tags)
         for row in self.table.to_pylist():
-            yield {name: row[name] for name in (*KEYS, *self.tags)}, _cell_of(row)
+            yield {name: row[name] for name in names}, _cell_of(row)
 
     def cell(self, metric: str, reader: str, subset: str = ALL, **tags: Any) -> Any:
         """One cell: an estimate, or a plain number; None where there is none."""

@@ -277,6 +277,7 @@ def _estimate_contrasts(of: np.ndarray, levels: _Levels, kinds: Sequence[_Kind])
     values = contrast_values(of.sum(0)).tolist()
     lacking = [tuple(level for level in groups if counts[level][v] < LEAST) for v in range(len(values))]
     contrasts = [_Contrast(value, nan, nan, nan, nan, 0, ()) for value in values]
+    ranges = {level: _range_by_value(sums) for level, sums in by_cluster.items()}
     for missing in set(lacking):
         which = [v for v, levels in enumerate(lacking) if levels == missing]
         if set(missing) <= {WORLD} and len(missing) < len(groups):
@@ -292,15 +293,19 @@ def _estimate_contrasts(of: np.ndarray, levels: _Levels, kinds: Sequence[_Kind])
                 contrasts[v] = _Contrast(values[v], *ends, error, freedom, clusters, ())
         for v in which:
             named = [x for x in groups if x in missing or (x == WORLD and counts[x][v] < MANY_WORLDS)]
-            few = (_range_of_few(level, int(counts[level][v]), by_cluster[level][:, v]) for level in named)
-            contrasts[v] = contrasts[v]._replace(few=tuple(few))
+            few = tuple(Few(level, int(counts[level][v]), *ranges[level][v]) for level in named)
+            contrasts[v] = contrasts[v]._replace(few=few)
     return contrasts
 
 
-def _range_of_few(level: str, clusters: int, of: np.ndarray) -> Few:
-    values = contrast_values(of)
-    values = values[np.isfinite(values)] if np.isfinite(values).any() else np.array([nan])
-    return Few(level, clusters, float(values.min()), float(values.max()))
+def _range_by_value(sums: np.ndarray) -> list[tuple[float, float]]:
+    """The least and the largest contrast of a cluster in float64[C, V, K, 2], by value; nan where none is."""
+    values = contrast_values(sums)
+    known = np.isfinite(values)
+    low, high = np.where(known, values, np.inf).min(0), np.where(known, values, -np.inf).max(0)
+    missing = ~known.any(0)
+    low[missing] = high[missing] = nan
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _interval_ends(value: float, of: _Variation, kind: _Kind) -> tuple[float, float]:

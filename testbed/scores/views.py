@@ -74,7 +74,9 @@ def make_table(view: View, frame: Frame) -> Table:
     if "reader" not in view.rows and people:
         fixed = {"reader": people[0]} | fixed
     metrics = [c.metric for c in columns if c.metric] or [*choices["metric"]]
-    find = _index_cells(frame, metrics, {*fixed, *view.rows, *(k for c in columns for k in c.where)})
+    varied = {*view.rows, *(name for c in columns for name in c.where)}
+    part = frame.where(**{name: value for name, value in fixed.items() if name not in varied})
+    find = _index_cells(part, metrics, {*fixed, *varied})
     rows: list[list[Cell]] = []
     readers: list[str] = []
     for values in product(*(of for of in choices.values())):

@@ -153,18 +153,22 @@ def tell(text: str) -> None:
 def make_start(folder: Path) -> None:
     """The folder of somebody who has made the demo, and has a table of facts and copies of the examples."""
     folder.mkdir()
-    for number, command in enumerate(sizes.BEFORE, 1):
-        wrong = make_step(Step("tests/walks/sizes.py, BEFORE", number, command), folder)
-        if wrong:
-            raise SystemExit(f"{command}\n{wrong}")
+
+    def type_all(commands: Sequence[str]) -> None:
+        for command in commands:
+            if wrong := make_step(Step("tests/walks/sizes.py", 0, f"python -m {command}"), folder):
+                raise SystemExit(f"{command}\n{wrong}")
+
+    with ThreadPoolExecutor(len(sizes.BEFORE)) as pool:
+        [*pool.map(type_all, sizes.BEFORE)]
     (folder / "facts.tsv").write_text(sizes.write_facts(), encoding="utf-8")
 
 
 def main(chosen: Sequence[str]) -> int:
-    """Walk the chosen pages, by default all of them, two readers at a time."""
+    """Walk the chosen pages, by default all of them, a few readers at a time."""
     began = time.perf_counter()
     readers = [tuple(page for page in pages if page in chosen or not chosen) for pages in sizes.PAGES]
-    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(sizes.READERS) as pool:
         start = Path(place) / "start"
         make_start(start)
         tell(f"a small demo was made in {time.perf_counter() - began:.0f} s")

@@ -3,12 +3,14 @@
 from tests.runs import MODEL
 
 PAGES = (
-    ("README.md", "docs/pytorch.md", "docs/examine.md", "docs/models.md"),
-    ("docs/tour.md", "docs/works_with.md", "docs/tour.ipynb"),
-    ("docs/own.md",),
+    ("docs/tour.md", "docs/works_with.md"),
+    ("README.md", "docs/own.md", "docs/pytorch.md", "docs/examine.md", "docs/models.md"),
     ("docs/kinds.md",),
+    ("docs/tour.ipynb",),
 )
 """Pages that one reader reads, one after another in one folder. Readers walk side by side."""
+READERS = 3
+"""How many walk at once: one more than there are cores, so that none stands still while a file is read."""
 
 SMALL_WORLD = "--world.subjects 60"
 FEW_OBJECTS = "--world.builtin.upstream-objects 5 --world.builtin.downstream-objects 4"
@@ -34,14 +36,14 @@ FEWER = {"count=60": "count=4", "count=24": "count=4", "range(40)": "range(4)"}
 """What is replaced in Python."""
 
 BEFORE = (
-    "python -m testbed.corpus tiny",
-    "python -m testbed.train tiny",
-    "python -m testbed.edit tiny",
-    "python -m testbed.corpus tiny --run dev --seed 1",
-    "python -m testbed.train tiny --run dev --seed 1",
-    "python -m testbed.corpus tiny --run demo-1 --seed 2",
+    ("testbed.corpus tiny", "testbed.train tiny", "testbed.edit tiny"),
+    (
+        "testbed.corpus tiny --run dev --seed 1",
+        "testbed.train tiny --run dev --seed 1",
+        "testbed.corpus tiny --run demo-1 --seed 2",
+    ),
 )
-"""In place of `make demo`, which every reader has typed; and two more worlds that pages speak of."""
+"""In place of `make demo`, which every reader has typed, and of two more worlds that pages speak of."""
 
 LEFT_OUT = {
     "make demo": "its commands are typed one by one; tests/test_readme.py types it",

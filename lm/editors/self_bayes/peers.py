@@ -10,7 +10,7 @@ relation that adds nothing to another has none.
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from lm.editors.self_bayes.beliefs import Beliefs
 from lm.editors.self_bayes.dependence import FEWEST, reading_probability, seldom_share
@@ -70,7 +70,9 @@ def fit_relevance(agreement: np.ndarray, objects: np.ndarray) -> np.ndarray:
         return float(np.log(all_ / right).sum() + PENALTY * len(objects) * relevance.sum()), gradient
 
     start = np.full(len(agreement), 0.5)
-    return minimize(loss_of, start, jac=True, method="L-BFGS-B", bounds=[(0, MOST)] * len(start)).x
+    return scipy.optimize.minimize(
+        loss_of, start, jac=True, method="L-BFGS-B", bounds=[(0, MOST)] * len(start)
+    ).x
 
 
 def hangs_together(relevance: np.ndarray) -> np.ndarray:
