@@ -105,6 +105,11 @@ class TrainConfig:
     """Newton-Schulz iterations by which Muon makes an update's singular values alike; fewer are quicker."""
     scale_by_depth: bool = False
     """Start what each layer adds to the stream smaller, by the root of 2 x layers."""
+    learns: Literal["all", "layers"] = "all"
+    """all: every parameter changes; layers: embedding, last norm and head stay as they are."""
+    own_rows: int = 0
+    """Texts of its own that a pretrained model reads again in each step, to stay near what it said
+    before. 0: it reads the corpus alone, and forgets."""
     atomic_steps: int = 0
     """Steps at the start that read the corpus' atomic sentences alone; all documents come after."""
     copies: tuple[int, ...] = ()
@@ -148,6 +153,8 @@ class TrainConfig:
             raise ValueError("learning rates and clip must be positive numbers")
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(f"weight_decay must be a number that is not negative; it is {self.weight_decay}")
+        if self.own_rows < 0:
+            raise ValueError(f"own_rows must not be negative; it is {self.own_rows}")
         if self.softmax_entries < 0 or self.softmax_entries == 1:
             raise ValueError(f"softmax_entries must be 0 (all) or at least 2; it is {self.softmax_entries}")
 

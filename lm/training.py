@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from lm.attention import Array
 from lm.config import ModelConfig, TrainConfig
-from lm.loss import LOSS_PIECE, next_token_loss
+from lm.loss import LOSS_PIECE, distance_from_earlier, next_token_loss
 from lm.mesh import state_shardings
 from lm.model import Params, init_params
 
@@ -22,6 +23,19 @@ class TrainState(NamedTuple):
     step: jax.Array
     params: Params
     optimizer: optax.OptState
+
+
+class OwnTexts(NamedTuple):
+    """Texts that a pretrained model wrote, int32[n, T], and its parameters from before it read."""
+
+    texts: Array
+    params: Params
+
+    def batch(self, step: int, count: int) -> "OwnTexts":
+        """So many of the texts, in turn."""
+        return OwnTexts(
+            self.texts[np.arange(step * count, (step + 1) * count) % len(self.texts)], self.params
+        )
 
 
 def abstract_state(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> TrainState:
@@ -83,6 +97,8 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
             adam_learning_rate=schedule(config.adam_learning_rate),
             muon_weight_dimension_numbers=_matrices_in_layers,
         )
+    if config.learns == "layers":
+        update = optax.masked(update, _only_layers)
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
 
 
@@ -90,17 +106,24 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
 def train_step(
     model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh, labels: tuple[int, ...] = ()
 ) -> jax.stages.Wrapped:
-    """The compiled step: (state, rows) -> (state, loss); one program for all that train alike in a process.
+    """The compiled step: (state, rows, own texts) -> (state, loss); one program for all that train alike.
 
     It consumes the state, and returns the new one, laid out like it, and the mean loss in nats of rows
-    int32[B, T] of packed documents. `labels` are the tokens that weigh `config.label_weight`.
+    int32[B, T] of packed documents, to which the distance in `own` texts is added, if there are any. `labels`
+    are the tokens that weigh `config.label_weight`.
     """
     weights = dict.fromkeys(labels, config.label_weight) if config.label_weight != 1 else None
 
-    def step(state: TrainState, tokens: Array) -> tuple[TrainState, jax.Array]:
-        loss, gradient = jax.value_and_grad(next_token_loss, argnums=1)(
-            model, state.params, tokens, LOSS_PIECE, config.softmax_entries, state.step, weights
-        )
+    def step(state: TrainState, tokens: Array, own: OwnTexts | None = None) -> tuple[TrainState, jax.Array]:
+        def loss_of(params: Params) -> jax.Array:
+            if config.learns == "layers":
+                params = jax.lax.stop_gradient(params) | {"layers": params["layers"]}
+            loss = next_token_loss(
+                model, params, tokens, LOSS_PIECE, config.softmax_entries, state.step, weights
+            )
+            return loss + distance_from_earlier(model, params, own.params, own.texts) if own else loss
+
+        loss, gradient = jax.value_and_grad(loss_of)(state.params)
         with jax.named_scope("optimizer"):
             update, optimizer_state = make_optimizer(config).update(gradient, state.optimizer, state.params)
             params = optax.apply_updates(state.params, update)
@@ -132,6 +155,11 @@ def _scale_by_depth(params: Params, layers: int) -> Params:
         return leaf / math.sqrt(2 * layers) if [key.key for key in path[1:3]] in adds else leaf
 
     return jax.tree_util.tree_map_with_path(scale, params)
+
+
+def _only_layers(params: Params) -> dict[str, bool]:
+    """What `TrainConfig.learns` layers means, as a mask."""
+    return {name: name == "layers" for name in params}
 
 
 def _matrices_in_layers(params: Params) -> Params:

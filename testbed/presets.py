@@ -71,7 +71,7 @@ CORPUS = {
     "paper-cpu": CorpusSettings(run="paper-cpu", world=DENSE_WORLD, documents=SHORT_DOCUMENTS),
     "smollm": CorpusSettings(
         run="smollm",
-        world=WorldConfig(subjects=40, builtin=BuiltinWorld(upstream_objects=8, downstream_objects=6)),
+        world=WorldConfig(subjects=24, builtin=BuiltinWorld(upstream_objects=8, downstream_objects=6)),
         kind="exact",
         exact=ExactConfig(row_mass=0.2),
         documents=DocumentConfig(reshuffles=1),
@@ -249,15 +249,17 @@ TRAIN = {
         model=ModelConfig(precision="bfloat16"),
         model_from="smollm",
         train=TrainConfig(
-            # 98,000 tokens: the corpus nearly three times.
-            steps=96,
-            rows=4,
+            steps=100,
+            rows=2,
             row_length=256,
             optimizer="adamw",
-            learning_rate=4e-4,
-            warmup=5,
-            evaluate_every=48,
-            checkpoint_every=48,
+            learning_rate=6e-4,
+            warmup=8,
+            learns="layers",
+            own_rows=2,
+            atomic_steps=40,
+            evaluate_every=20,
+            checkpoint_every=20,
         ),
     ),
     "taxi": TrainSettings(

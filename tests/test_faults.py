@@ -170,8 +170,8 @@ def poisoned(monkeypatch, step, leaf, loss):
     def train_step(*args):
         take = real(*args)
 
-        def poison(state, tokens):
-            state, nats = take(state, tokens)
+        def poison(state, *read):
+            state, nats = take(state, *read)
             if int(state.step) != step:
                 return state, nats
             params = jax.tree.map(lambda x: x * leaf, state.params)

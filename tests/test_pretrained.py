@@ -24,11 +24,13 @@ from corpus.text.tokenizer import (
     save_tokenizer,
 )
 from lm.attention import packed_layout
+from lm.config import TrainConfig
 from lm.huggingface import import_model
 from testbed import corpus, edit, export, train
 from testbed.run.earlier import FACTS, check_names, compare_to_earlier, read_earlier
 from testbed.run.model import load_trained
 from testbed.run.pretrained import load_pretrained
+from testbed.run.settings import TrainSettings
 from testbed.scores.gather import read_cost
 from tests.pretrained_folders import names_of, train_tokenizer, write_folder
 from tests.worlds import make_world
@@ -200,6 +202,26 @@ def test_a_model_says_what_it_said_until_it_changes(run):
     other = compare_to_earlier(replace(run.model, params=run.model.params | {"head": noisy}), earlier)
     assert other.same < 0.9
     assert other.nats > 0.01
+
+
+def test_a_model_learns_in_its_layers_beside_texts_of_its_own(folder, tmp_path):
+    more = ["--model.from", str(folder), "--train.own-rows", "2", "--train.learns", "layers"]
+    assert not make_run(folder, tmp_path, *more)
+    run = load_trained(tmp_path, "demo")
+    texts = np.load(run.run.checkpoints.parent / "own_texts.npy")
+    assert np.all(texts[:, 0] == BOS)
+    assert np.all(np.diff((texts == PAD).astype(int), axis=1) >= 0)
+    assert len(np.unique(texts, axis=0)) > 1
+    begun = load_pretrained(folder, run.world.tokenizer).params
+    for name in begun.keys() - {"layers"}:
+        jax.tree.map(np.testing.assert_array_equal, run.model.params[name], begun[name])
+    down = [params["layers"]["mlp"]["down"]["kernel"] for params in (run.model.params, begun)]
+    assert np.abs(np.subtract(*down)).max() > 1e-3
+
+
+def test_own_texts_are_a_pretrained_model_s():
+    with pytest.raises(ValueError, match=r"name its folder by --model\.from"):
+        TrainSettings(train=TrainConfig(own_rows=1))
 
 
 def test_names_that_nobody_knows_cost_as_much_as_a_guess(run):

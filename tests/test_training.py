@@ -23,9 +23,9 @@ from lm.checkpoint_files import best_checkpoint, latest_checkpoint
 from lm.checkpoints import KEPT, load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.language_model import LanguageModel
-from lm.loss import next_token_loss, sample_entries
+from lm.loss import distance_from_earlier, next_token_loss, sample_entries
 from lm.mesh import make_mesh
-from lm.training import abstract_state, start_training, train_step
+from lm.training import OwnTexts, abstract_state, go_on_training, start_training, train_step
 from tests import naive
 
 MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
@@ -319,3 +319,26 @@ def test_checkpoints_of_another_configuration_are_refused(tmp_path):
         load_checkpoint(path, like(replace(MODEL, hidden=18)))
     with pytest.raises(InputError, match=r"another configuration: optimizer\..* and None here; choose"):
         load_checkpoint(path, like(recipe=replace(RECIPE, optimizer="adamw")))
+
+
+def test_a_model_stays_near_what_it_said_on_texts_of_its_own():
+    recipe = replace(RECIPE, optimizer="adamw", learning_rate=0.03)
+    rng = np.random.default_rng(0)
+    texts = np.column_stack([np.full(4, BOS), rng.integers(5, VOCABULARY, (4, 8))])
+    rows = np.column_stack([np.full(3, BOS), rng.integers(5, VOCABULARY, (3, 16))])
+
+    def begun():
+        return jax.tree.map(lambda x: 3 * x, fresh().params)
+
+    found = {}
+    for own in (None, OwnTexts(texts, begun())):
+        state = go_on_training(MODEL, recipe, VOCABULARY, begun(), make_mesh(MeshConfig()))
+        for step in range(recipe.steps):
+            state, _ = step_of(recipe=recipe)(state, rows, own and own.batch(step, 2))
+        found[own is None] = float(distance_from_earlier(MODEL, state.params, begun(), texts))
+    assert 0 < found[False] < 0.8 * found[True]
+    own = OwnTexts(texts, begun())
+    np.testing.assert_array_equal(own.batch(3, 3).texts, texts[[1, 2, 3]])
+    distance, gradient = jax.value_and_grad(distance_from_earlier, argnums=1)(MODEL, begun(), begun(), texts)
+    assert abs(float(distance)) < 1e-6
+    assert all(np.abs(leaf).max() < 1e-5 for leaf in jax.tree.leaves(gradient))

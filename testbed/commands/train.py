@@ -18,11 +18,11 @@ from lm.config import ClusterConfig, Precision
 from lm.flops import attainable_flops
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
-from lm.training import abstract_state, go_on_training, start_training
+from lm.training import OwnTexts, abstract_state, go_on_training, start_training
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say, show_progress, silence_output
 from testbed.engine.versions import STAGES, describe_other_versions
-from testbed.run.earlier import ask_after_reading, ask_before_reading
+from testbed.run.earlier import ask_after_reading, ask_before_reading, write_own_texts
 from testbed.run.lock import only_one
 from testbed.run.pretrained import inputs_of_training, load_pretrained, shape_of
 from testbed.run.reading import open_rows
@@ -99,7 +99,8 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
         f"{model.parameters(vocabulary):,} parameters; {len(rows):,} rows an epoch"
         + (f"; resuming at step {int(state.step):,}" if newest else "")
     )
-    trainer = Trainer(run, world, options, rows, mesh, began)
+    own = _own_texts(run, world, options) if config.own_rows else None
+    trainer = Trainer(run, world, options, rows, mesh, began, own)
     with show_progress("train", config.steps, int(state.step)) as advance:
         state = trainer.train(state, advance)
     with show_progress("facts looked at", len(trainer.all_facts)) as advance:
@@ -127,6 +128,13 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     print_table(f"model {run.folder}", ("", "value"), figures)
     if options.minutes is not None and not run.finished_file.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
+
+
+def _own_texts(run: Run, world: World, options: TrainSettings) -> OwnTexts:
+    doing("writing texts of the model's own")
+    before = load_pretrained(Path(options.model_from), world.tokenizer)
+    writer = replace(before, config=options.model)
+    return OwnTexts(write_own_texts(run, writer, options.seed), before.params)
 
 
 def _ask_again(

@@ -17,7 +17,7 @@ import numpy as np
 
 from corpus.arrays import load_arrays, save_arrays
 from corpus.files import read_json, staged_file, write_json
-from corpus.seeds import generator
+from corpus.seeds import generator, integer
 from corpus.text.tokenizer import BOS, PAD, Tokenizer
 from lm.attention import Array, left_padded_layout
 from lm.decoding import Sampling, write
@@ -31,6 +31,8 @@ PROMPTS = Path(__file__).with_name("plain_prompts.txt")
 ROOM, LIKELY, AT_ONCE = 12, 64, 24
 """Tokens of a continuation; how many of each distribution are kept; prompts that are read at once."""
 FACTS = 80
+TEXTS, LENGTH, MOST_K = 96, 64, 1000
+"""Texts that a model writes itself, tokens of each, and of how many likeliest tokens each is drawn."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,18 @@ def ask_after_reading(run: Run, model: LanguageModel) -> Agreement:
     agreement = compare_to_earlier(model, load_arrays(Earlier, answers))
     write_json(findings, read_json(findings) | {"read": agreement._asdict()})
     return agreement
+
+
+def write_own_texts(run: Run, model: LanguageModel, seed: int) -> np.ndarray:
+    """int32[TEXTS, LENGTH]: what a model that has not read says after nothing at all; what is there stays."""
+    path = run.checkpoints.parent / "own_texts.npy"
+    if not path.exists():
+        keys = jax.random.split(jax.random.key(integer(seed, "own texts")), TEXTS)
+        begin = np.full((TEXTS, 1), BOS, np.int32)
+        texts = np.concatenate([begin, _write_freely(model, begin, keys)], axis=1)
+        with staged_file(path) as aside, aside.open("wb") as file:
+            np.save(file, texts, allow_pickle=False)
+    return np.load(path, allow_pickle=False)
 
 
 def read_earlier(run: Run) -> Earlier | None:
@@ -201,6 +215,13 @@ def _continue(model: LanguageModel, prompts: Array) -> tuple[jax.Array, jax.Arra
     texts = write(model, model.read_prompts(prompts), keys, greedy, ROOM, 1)
     log_p, top = jax.lax.top_k(_log_probabilities(model, prompts, texts), LIKELY)
     return texts, top, log_p
+
+
+@jax.jit
+def _write_freely(model: LanguageModel, begin: Array, keys: jax.Array) -> jax.Array:
+    ones = jnp.ones(TEXTS)
+    sampling = Sampling(ones, jnp.full(TEXTS, MOST_K), ones, jnp.full(TEXTS, LENGTH - 1))
+    return write(model, model.read_prompts(begin), keys, sampling, LENGTH - 1, MOST_K)
 
 
 @jax.jit

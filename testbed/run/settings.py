@@ -111,6 +111,10 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if self.train.own_rows and not self.model_from:
+            raise ValueError(
+                "own_rows are of a model that wrote before it reads; name its folder by --model.from"
+            )
         if self.until is not None and not 0 < self.until <= 1:
             raise ValueError(f"until is a share of facts, in (0, 1]; it is {self.until}")
         if self.minutes is not None and not 0 < self.minutes < math.inf:

@@ -30,7 +30,7 @@ from lm.cluster import broadcast_value
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.mesh import local_copy, place_rows
-from lm.training import TrainState, all_finite, train_step
+from lm.training import OwnTexts, TrainState, all_finite, train_step
 from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
 from testbed.run.pretrained import inputs_of_training
 from testbed.run.runs import Run, folder_digest
@@ -52,6 +52,7 @@ class Trainer:
         rows: where batches come from.
         mesh: where they go.
         began: since when the minutes count, on `time.perf_counter`; by default from now on.
+        own: what a pretrained model is to stay near.
 
     Attributes:
         lines: what was measured so far, as in metrics.jsonl.
@@ -65,9 +66,11 @@ class Trainer:
         rows: PackedRows | RowsInPhases,
         mesh: Mesh,
         began: float | None = None,
+        own: OwnTexts | None = None,
     ) -> None:
         self.began = time.perf_counter() if began is None else began
         self.run, self.world, self.options, self.rows, self.mesh = run, world, options, rows, mesh
+        self.own = own
         self.first = jax.process_index() == 0
         rng = generator(options.seed, "accuracy")
         shuffled = rng.permutation(world.stated_facts)
@@ -121,7 +124,8 @@ class Trainer:
         step_once = train_step(model, config, vocabulary, self.mesh, labels)
         for step in range(done, config.steps):
             tokens = place_rows(self.mesh, self.rows.batch(step, config.rows))
-            state, loss = step_once(state, tokens)
+            own = self.own.batch(step, config.own_rows) if self.own else None
+            state, loss = step_once(state, tokens, own)
             # The loss is looked at one step late, so that the device never waits for it.
             if running:
                 self._check_finite(*running)
