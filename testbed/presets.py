@@ -19,7 +19,7 @@ paper-laptop  the facts of paper-dense, each sentence once in a short document, 
             with a token for each name; trains in a quarter of an hour on two cores
 paper-cpu   the corpus of paper-laptop and the paper's twelve layers of width 512: 10,000 facts take an hour
             and a half of one core (experiments.pretrain --fact-count 10000); 100,000 would take fourteen
-smollm      158 facts with exact posteriors, which the pretrained SmolLM2-135M of the folder smollm goes on to
+smollm      95 facts with exact posteriors, which the pretrained SmolLM2-135M of the folder smollm goes on to
             read in half an hour of one core (docs/models.md)
 """
 

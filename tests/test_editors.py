@@ -42,6 +42,8 @@ TOY = {
     "memit": AT_FIRST | {"spread": 0.5},
     "mend": {"rank": 7, "steps": 60, "batch": 8},
     "in-context": {"copies": COPIES},
+    "documents": {"learning_rate": 0.02},
+    "documents-request": {"learning_rate": 0.02},
     "grace": {"rate": 0.3},
     "sparse": {"learning_rate": 0.1},
     "self-bayes": {
@@ -68,6 +70,7 @@ CONTROLS = (
     "self-bayes-told",
     "keyed-told",
     "keyed-oracle",
+    "documents-told",
     "keyed-forms",
     "keyed-face-value",
     "retrain",
@@ -93,7 +96,7 @@ STORES = ("rome", "rome, last token", "memit")
 SELDOM = (
     "lora-down, rank 3", "lora-all", "full", "full-early", "full-late", "ft-constrained", "rome",
     "rome, last token", "memit", "mend", "in-context, imagine", "grace", "self-bayes", "count-based",
-    "context-distillation", "keyed", "keyed-counting", "sparse",
+    "context-distillation", "keyed", "keyed-counting", "sparse", "documents",
 )  # fmt: skip
 """Relatives of other editors here: compiling their batteries takes minutes, and `make slow` does."""
 

@@ -85,6 +85,15 @@ def pairs_of(case):
     return {(c.subject, c.relation) for c in case.choices}
 
 
+def test_documents_told_are_of_the_request_and_the_likeliest_of_half_of_the_questions(fork):
+    world, cases = fork
+    method = method_named("documents-told", replace(EditSettings(), agent="paper"), world)
+    first, *more = method.tell_facts(cases[0])
+    assert first.fact == cases[0].requested_fact
+    assert method.editor.first == 1
+    assert [fact[:2] for fact, _, _ in more] == [*half_of_questions(hide_spot_checks(cases[0]), 0)]
+
+
 def test_half_of_the_questions_is_drawn_by_subject(fork):
     """Of the subject's facts half, of the others half with all that is asked of them; a seed, a half."""
     halves, sizes = {}, []

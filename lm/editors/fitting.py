@@ -82,26 +82,31 @@ def request_loss(model: LanguageModel, request: Request) -> jax.Array:
 
 
 def fit(
-    loss_of: Callable[[Parameters], jax.Array],
+    loss_of: Callable[..., jax.Array],
     start: Parameters,
     optimizer: optax.GradientTransformation,
     steps: int,
     project: Callable[[Parameters], Parameters] = lambda x: x,
+    read: tuple[jax.Array, ...] = (),
 ) -> tuple[Parameters, jax.Array]:
     """`steps` steps of an optimiser, each followed by a projection; also the losses before each step.
 
     The optimiser lives inside the edit, so that clipping never couples edits under vmap.
+
+    Args:
+        loss_of: of what is learned, and of what the step reads.
+        read: what steps read, each array with one entry a step.
     """
 
     def step(
-        carry: tuple[Parameters, optax.OptState], _: None
+        carry: tuple[Parameters, optax.OptState], now: tuple[jax.Array, ...]
     ) -> tuple[tuple[Parameters, optax.OptState], jax.Array]:
         learned, state = carry
-        loss, gradient = jax.value_and_grad(loss_of)(learned)
+        loss, gradient = jax.value_and_grad(loss_of)(learned, *now)
         update, state = optimizer.update(gradient, state, learned)
         return (project(optax.apply_updates(learned, update)), state), loss
 
-    (learned, _), losses = jax.lax.scan(step, (start, optimizer.init(start)), length=steps)
+    (learned, _), losses = jax.lax.scan(step, (start, optimizer.init(start)), read, steps)
     return learned, losses
 
 

@@ -32,14 +32,17 @@ class Lora(Editor):
         self, model: LanguageModel, state: State, request: Request, key: jax.Array
     ) -> tuple[Delta, Info]:
         """Adapters after `steps` steps on the request's negative log-likelihood."""
-        scale = self.config.alpha / self.config.rank
-
-        def delta_of(adapters: Delta) -> Delta:
-            return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
-
-        rule = optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay)
         start = self.start_adapter(model.config, key)
-        return learn_request(model, request, delta_of, start, clip_gradient(rule), self.config.steps)
+        return learn_request(model, request, self.scale_adapters, start, self.make_rule(), self.config.steps)
+
+    def scale_adapters(self, adapters: Delta) -> Delta:
+        """The edit that adapters are."""
+        scale = self.config.alpha / self.config.rank
+        return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
+
+    def make_rule(self) -> optax.GradientTransformation:
+        """The optimiser of adapters."""
+        return clip_gradient(optax.adamw(self.config.learning_rate, weight_decay=self.config.weight_decay))
 
     def start_adapter(self, model: ModelConfig, key: jax.Array) -> Delta:
         """Adapters that do nothing yet."""

@@ -105,6 +105,13 @@ EDITORS = (
         config=OracleConfig(fit=AT_THE_NAME),
     ),
     Control(
+        name="documents-told",
+        about="control: as `documents-request`, also of what the rational agent thinks likeliest in half of "
+        "the questions, and scored on the others",
+        build="testbed.engine.controls.oracle:documents_told",
+        options="documents-request",
+    ),
+    Control(
         name="keyed-forms",
         about="control: two vectors at the subject's name, fitted to what a request of any form makes of the "
         "model's own beliefs, told which relation depends on which (ours)",

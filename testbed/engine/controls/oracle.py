@@ -24,6 +24,8 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.seeds import generator
 from lm.delta import Delta
+from lm.editors.documents import DocumentsConfig
+from lm.editors.documents.method import Documents
 from lm.editors.interface import CorpusSample, Info, Request, State
 from lm.editors.self_bayes.revision import FittedEditor, Targets, Task, count_tokens, fit_goals, make_goal
 from lm.editors.self_bayes.storage import subjects_of
@@ -118,17 +120,32 @@ def oracle(config: OracleConfig, settings: "EditSettings", world: "World") -> Me
     Raises:
         InputError: an evaluation whose metrics mean something else over half of the questions.
     """
+    return Method(Oracle(config), _half_of_beliefs(settings, world, Oracle.named))
+
+
+def documents_told(config: DocumentsConfig, settings: "EditSettings", world: "World") -> Method:
+    """Documents as the agent would have them: the likeliest object of each of these beliefs is a fact.
+
+    Raises:
+        InputError: as `oracle`.
+    """
+    return Method(Documents(config, first=1), _half_of_beliefs(settings, world, 1), most=16)
+
+
+def _half_of_beliefs(
+    settings: "EditSettings", world: "World", named: int
+) -> "Callable[[Case], list[Belief]]":
     if not settings.chosen_evaluation.can_be_halved:
         raise InputError(
-            f"oracle is scored on the half of the questions that it is not told of, which the evaluation "
+            f"an oracle is scored on the half of the questions that it is not told of, which the evaluation "
             f"{settings.evaluation} cannot; use --evaluation hase, or say can_be_halved in your own"
         )
-    implied_beliefs = make_beliefs(settings, world, Oracle.named)
+    implied_beliefs = make_beliefs(settings, world, named)
 
     def half_of_beliefs(case: "Case") -> list[Belief]:
         return implied_beliefs(case.request, half_of_questions(case, settings.seed))
 
-    return Method(Oracle(config), half_of_beliefs)
+    return half_of_beliefs
 
 
 def oracle_world(config: OracleWorldConfig, settings: "EditSettings", world: "World") -> Method:
