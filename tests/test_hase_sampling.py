@@ -254,3 +254,13 @@ def test_a_request_about_nothing_in_the_world_is_refused():
         hase_cases(world, agent, 5, requests=(f"Nobody {graph.relations[0]} = {obj}",))
     with pytest.raises(InputError, match="is not the object of any fact"):
         hase_cases(world, agent, 5, requests=(f"{subject} {graph.relations[0]} = {subject}",))
+
+
+def test_a_request_that_the_agent_cannot_take_names_the_kinds_that_it_takes():
+    world = small_world(ExactConfig(label_noise=0.0, logical=0.2))
+    agent, graph = exact_agent(world), world.graph
+    pairs = zip(graph.subject.tolist(), graph.relation.tolist(), graph.object.tolist(), strict=True)
+    s, r, o = next(fact for fact in pairs if not agent.accepts(*fact[:2], "evidence"))
+    text = f"{graph.entities[s]} {graph.relations[r]} = {graph.entities[o]}"
+    with pytest.raises(InputError, match="none of kind 'evidence'.*take --hase.request do"):
+        hase_cases(world, agent, 5, requests=(text,))

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import numpy as np
 
 from bayes.interface import Agent
-from bayes.request import EditRequest
+from bayes.request import EditRequest, RequestKind
 from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Atom
@@ -156,8 +157,11 @@ class Sampler:
                 f"request {text!r}: this world has no such fact to edit; the subject has {known}"
             )
         if not self.agent.accepts(s, r1, self.config.request):
+            taken = [kind for kind in get_args(RequestKind) if self.agent.accepts(s, r1, kind)]
+            instead = " or ".join(f"--hase.request {kind}" for kind in taken) or "another fact"
             raise InputError(
-                f"request {text!r}: the agent takes no request of kind {self.config.request!r} there"
+                f"request {text!r}: the agent takes none of kind {self.config.request!r} about this fact, "
+                f"which its sentences may have settled; take {instead}"
             )
         return self._make_case(s, r1, self._pick_second(r1, relations)[0], target)
 
