@@ -138,10 +138,12 @@ def interrupted(after, *args):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = python(*args, start_new_session=True)
     signal.signal(signal.SIGINT, before)
+    # Before its first word Python itself may be starting, and ends with 1 where it is interrupted then.
+    first = process.stderr.readline()
     time.sleep(after)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
+    return process.returncode, out, first + err
 
 
 @pytest.mark.parametrize("after", [1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (4, 12))])
