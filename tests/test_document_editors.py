@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from lm.decoding import generate
+from lm.editors.asking import compact_rows
 from lm.editors.documents import DocumentsConfig
-from lm.editors.documents.method import Documents, ask_behind, compact, spell_request, write_documents
+from lm.editors.documents.method import Documents, ask_behind, spell_request, write_documents
 from lm.editors.interface import CorpusSample, make_requests, vocabulary_of
 from lm.language_model import LanguageModel
 from lm.model import init_params
@@ -44,7 +45,7 @@ def test_a_pool_is_what_the_grammar_says():
     tokenizer, graph = world.tokenizer, world.graph
     fact = (int(graph.subject[0]), int(graph.relation[0]), int(graph.objects[2]))
     request = jax.tree.map(lambda x: x[0], make_requests(tokenizer, [fact], [0.0], [0.9]))
-    rows = np.asarray(compact(spell_request(request, vocabulary_of(tokenizer).words)))
+    rows = np.asarray(compact_rows(spell_request(request, vocabulary_of(tokenizer).words)))
     name, relation, thing = graph.entities[fact[0]], graph.relations[fact[1]], graph.entities[fact[2]]
     said = [" ".join(tokenizer.pieces[t].strip("▁") for t in row if t != PAD) for row in rows]
     assert said == [f"{name} {relation} {thing} .", f'" {name} {relation} {thing} " is true .']
@@ -65,7 +66,7 @@ def test_consequences_are_what_the_model_says_behind_the_request():
     sample = CorpusSample(np.zeros((1, 1)), request, vocabulary_of(tokenizer))
     state = Documents(DocumentsConfig()).prepare(model, sample)
     rows, _ = ask_behind(model, state, request)
-    said = [row[row != PAD].tolist() for row in np.asarray(compact(rows))]
+    said = [row[row != PAD].tolist() for row in np.asarray(compact_rows(rows))]
     context = [*tokenizer.prompt(s, r), *tokenizer.entity(o), SEP]
     for other, sentence in enumerate(said):
         stem = tokenizer.prompt(s, other).tolist()[1:]

@@ -208,7 +208,7 @@ def test_a_model_learns_in_its_layers_beside_texts_of_its_own(folder, tmp_path):
     more = ["--model.from", str(folder), "--train.own-rows", "2", "--train.learns", "layers"]
     assert not make_run(folder, tmp_path, *more)
     run = load_trained(tmp_path, "demo")
-    texts = np.load(run.run.checkpoints.parent / "own_texts.npy")
+    texts = np.load(run.run.checkpoints.parent / "own_texts.npz")["texts"]
     assert np.all(texts[:, 0] == BOS)
     assert np.all(np.diff((texts == PAD).astype(int), axis=1) >= 0)
     assert len(np.unique(texts, axis=0)) > 1

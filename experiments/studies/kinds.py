@@ -11,7 +11,7 @@ distance to gold over the subject's own facts, mean of both worlds, is least (`-
 `keyed, all facts` is `keyed` that reasons with all it knows of the subject.
 Follows: where two subjects or more have the new object. Decisions: of the pairs of editors that surely differ
 in one kind, the share that another kind orders alike. Worlds come in turn, so that fewer (`--worlds 6`) are
-there first: about two minutes of one core each.
+there first: some 100 seconds of one core each.
 """
 
 from collections.abc import Iterator

@@ -38,6 +38,11 @@ def pad_left_to(prompts: Array, width: int) -> jax.Array:
     return jnp.pad(prompts, ((0, 0), (width - prompts.shape[1], 0)), constant_values=PAD)
 
 
+def compact_rows(rows: Array) -> jax.Array:
+    """The same rows with all padding at their end; tokens keep their order."""
+    return jnp.take_along_axis(rows, jnp.argsort(rows == PAD, axis=1, stable=True), axis=1)
+
+
 def strip_opening(tokens: Array) -> jax.Array:
     """Without the token that begins a document."""
     return jnp.where(tokens == BOS, PAD, tokens)

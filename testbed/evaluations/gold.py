@@ -182,9 +182,8 @@ class GoldMaker:
             beliefs[:, itself] = ask_agents(agents, [fact], "direct")
         places = np.searchsorted(self.graph.objects, [a.object for a in statements])
         statement_beliefs = beliefs[:, np.arange(len(questions), len(pairs)), places]
-        return self._build_choices(
-            requests, questions, beliefs[:, : len(questions)], alike
-        ), statement_beliefs
+        choices = self._build_choices(requests, questions, beliefs[:, : len(questions)], alike)
+        return choices, statement_beliefs
 
     def _build_choices(
         self,

@@ -36,6 +36,13 @@ TEXTS, LENGTH, MOST_K = 96, 64, 1000
 
 
 @dataclass(frozen=True)
+class Written:
+    """Texts that a model wrote itself, int32[TEXTS, LENGTH]."""
+
+    texts: np.ndarray
+
+
+@dataclass(frozen=True)
 class Earlier:
     """Continuations of n prompts by a model before it read.
 
@@ -107,15 +114,19 @@ def ask_after_reading(run: Run, model: LanguageModel) -> Agreement:
 
 
 def write_own_texts(run: Run, model: LanguageModel, seed: int) -> np.ndarray:
-    """int32[TEXTS, LENGTH]: what a model that has not read says after nothing at all; what is there stays."""
-    path = run.checkpoints.parent / "own_texts.npy"
+    """int32[TEXTS, LENGTH]: what a model that has not read says after nothing at all; what is there stays.
+
+    Raises:
+        InputError: what is there is damaged.
+    """
+    path = run.checkpoints.parent / "own_texts.npz"
     if not path.exists():
         keys = jax.random.split(jax.random.key(integer(seed, "own texts")), TEXTS)
         begin = np.full((TEXTS, 1), BOS, np.int32)
         texts = np.concatenate([begin, _write_freely(model, begin, keys)], axis=1)
         with staged_file(path) as aside, aside.open("wb") as file:
-            np.save(file, texts, allow_pickle=False)
-    return np.load(path, allow_pickle=False)
+            save_arrays(Written(texts), file)
+    return load_arrays(Written, path).texts
 
 
 def read_earlier(run: Run) -> Earlier | None:

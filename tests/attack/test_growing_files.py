@@ -127,16 +127,16 @@ def test_the_copy_of_a_folder_that_changes_is_not_kept(change, tmp_path, monkeyp
 
 
 @pytest.fixture(scope="module")
-def answered(trained, tmp_path_factory):
+def runs_with_answers(trained, tmp_path_factory):
     runs = copied(trained, tmp_path_factory.mktemp("growing"))
     write_answers(runs, runs / "answers")
     return runs
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_answers_that_change_are_not_scored(name, change, answered, tmp_path, capsys, monkeypatch):
-    runs = copied(answered, tmp_path)
-    answers = shutil.copytree(answered / "answers", tmp_path / "answers")
+def test_answers_that_change_are_not_scored(name, change, runs_with_answers, tmp_path, capsys, monkeypatch):
+    runs = copied(runs_with_answers, tmp_path)
+    answers = shutil.copytree(runs_with_answers / "answers", tmp_path / "answers")
     hook(monkeypatch, Exam, "find_fault", lambda: change(answers / name))
     assert score.main([str(answers), *CASES, "--name", "mine", *at(runs)]) == 2
     assert f"{answers / name} {CHANGED}" in complaint(capsys)

@@ -18,6 +18,8 @@ from lm.attention import packed_layout
 from lm.decoding import generate
 from lm.delta import MATRICES, Delta
 from lm.editors.asking import (
+    compact_rows,
+    pad_left_to,
     quote_sentence,
     relations_of,
     side_by_side,
@@ -56,7 +58,7 @@ class Documents(Lora):
             said, read = jax.vmap(partial(ask_behind, model, state))(request)
             said, tokens_read = said.reshape(-1, said.shape[2]), read.sum()
             width = max(pool.shape[1], said.shape[1])
-            pool = jnp.concatenate([_pad_right(pool, width), _pad_right(said, width)])
+            pool = jnp.concatenate([pad_left_to(pool, width), pad_left_to(said, width)])
         first = facts if self.first is None else self.first
         texts = write_documents(pool, 2 * first, (steps, self.config.at_once, self.config.length), key)
 
@@ -82,7 +84,7 @@ def spell_request(request: Request, words: jax.Array) -> jax.Array:
     quoted = strip_opening(quote_sentence(words, bare, strip_ending(request.answer)))
     ends = jnp.stack([words[Word.TRUE].astype(jnp.int32), jnp.int32(SEP)])[None]
     quoted = side_by_side(quoted, ends)
-    plain = _pad_right(plain, quoted.shape[1])
+    plain = pad_left_to(plain, quoted.shape[1])
     both = jnp.stack([plain, jnp.where(words[Word.TRUE] == UNK, plain, quoted)], axis=1)
     return both.reshape(-1, both.shape[2])
 
@@ -99,8 +101,8 @@ def ask_behind(model: LanguageModel, state: dict, request: Request) -> tuple[jax
     said = side_by_side(own, answers, jnp.full((1, 1), SEP))
     asked = strip_opening(request.prompt)[None]
     width = max(own.shape[1], asked.shape[1])
-    is_own = jnp.all(compact(_pad_right(own, width)) == compact(_pad_right(asked, width)), axis=1)
-    requested = _pad_right(side_by_side(own, request.answer[None]), said.shape[1])
+    is_own = jnp.all(compact_rows(pad_left_to(own, width)) == compact_rows(pad_left_to(asked, width)), axis=1)
+    requested = pad_left_to(side_by_side(own, request.answer[None]), said.shape[1])
     read = jnp.sum(prompts != PAD, dtype=jnp.int32) + jnp.sum(answers != PAD, dtype=jnp.int32)
     return jnp.where(is_own[:, None], requested, said), read
 
@@ -120,19 +122,8 @@ def write_documents(
     one = jax.random.randint(first, (steps, count, 1), 0, requested)
     there = jax.random.randint(place, (steps, count, 1), 0, length)
     chosen = jnp.where(jnp.arange(length) == there, one, jax.random.randint(others, shape, 0, len(pool)))
-    texts = compact(pool[chosen].reshape(steps * count, -1))
+    texts = compact_rows(pool[chosen].reshape(steps * count, -1))
     # The stop before the end of a document is the end itself.
     last = jnp.sum(texts != PAD, axis=1) - 1
     texts = texts.at[jnp.arange(len(texts)), last].set(EOS)
     return jnp.pad(texts, ((0, 0), (1, 0)), constant_values=BOS).reshape(steps, count, -1)
-
-
-def compact(rows: jax.Array) -> jax.Array:
-    """Rows without padding between their tokens; it stands at their end."""
-    is_real = jnp.asarray(rows) != PAD
-    place = jnp.where(is_real, jnp.cumsum(is_real, axis=1) - 1, rows.shape[1])
-    return jnp.full_like(rows, PAD).at[jnp.arange(len(rows))[:, None], place].set(rows, mode="drop")
-
-
-def _pad_right(rows: jax.Array, width: int) -> jax.Array:
-    return jnp.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=PAD)

@@ -13,7 +13,7 @@ import numpy as np
 
 from corpus.text.tokenizer import PAD
 from lm.attention import Array, left_padded_layout
-from lm.editors.asking import relations_of, side_by_side, stem_of
+from lm.editors.asking import compact_rows, relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs
@@ -186,9 +186,7 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
     prompts = side_by_side(stem, mind.relations)
 
     # Names of relations padded on the right here, so that each token stands behind the one before.
-    names = jnp.take_along_axis(
-        mind.relations, jnp.argsort(mind.relations == PAD, axis=1, stable=True), axis=1
-    )
+    names = compact_rows(mind.relations)
     tokens = side_by_side(stem, names)
     hidden, _ = model.hidden_states(tokens, left_padded_layout(tokens))
     says = jax.nn.log_softmax(model.unembed(hidden[:, length - 1 :]))
