@@ -1,5 +1,6 @@
 """What a newcomer sees: help, misspellings, progress without a terminal, interrupts at any moment."""
 
+import io
 import os
 import signal
 import subprocess
@@ -174,19 +175,20 @@ def test_an_environment_without_packages_is_named(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_who_says_nothing_for_some_seconds_tells_what_it_does(monkeypatch, capsys):
+def test_who_says_nothing_for_some_seconds_tells_what_it_does(monkeypatch):
     """Once for each thing that takes long; whatever is said begins a new wait."""
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
     monkeypatch.setattr(waiting, "_LOOKS", 0.02)
-    ended, told = waiting.tell_waits(), ""
+    # A thread writes here: what capsys empties meanwhile may be lost.
+    monkeypatch.setattr(sys, "stderr", told := io.StringIO())
+    ended = waiting.tell_waits()
     waiting.doing("scoring edits")
-    while "scoring" not in told:
-        told += capsys.readouterr().err
+    while "scoring" not in told.getvalue():
+        time.sleep(0.01)
     time.sleep(0.3)
     ended.set()
-    told += capsys.readouterr().err
-    assert told.endswith("scoring edits ...\n")
-    assert told.count("scoring edits") == 1
+    assert told.getvalue().endswith("scoring edits ...\n")
+    assert told.getvalue().count("scoring edits") == 1
     waiting._work.since = 0.0
     console.say("a line")
     assert waiting._work.since > 0
