@@ -111,6 +111,34 @@ def test_every_link_resolves(page):
         assert not anchor or anchor in headings_of(there), link
 
 
+def test_the_path_from_the_readme_leads_through_every_page_of_the_site_once():
+    """Each page links on to the next, in the order of the site's tables of contents."""
+    path, page = [], HOME / "README.md"
+    while found := re.search(r"^Next: \[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"), re.MULTILINE):
+        page = (page.parent / found[1]).resolve()
+        assert page not in path
+        path.append(page)
+
+    def list_below(page):
+        """A page and those that its table of contents names."""
+        text = page.read_text(encoding="utf-8")
+        for names in re.findall(r"^```\{toctree\}\n(?::.*\n)*\n([^`]*)^```", text, re.MULTILINE):
+            for name in names.split():
+                below = (page.parent / f"{name}.md").resolve()
+                yield from (below, *list_below(below))
+
+    index = HOME / "docs" / "index.md"
+    assert path == [*list_below(index)]
+    assert {*path, index} == {*(HOME / "docs").rglob("*.md")} - {*(HOME / "docs" / "_site").rglob("*.md")}
+
+
+@pytest.mark.parametrize("page", list_pages()[1:], ids=lambda page: page.stem)
+def test_a_page_of_the_site_links_to_pages_of_the_site(page):
+    """A link to another file of the repository names what it is; the site has no such page."""
+    for link in re.findall(r"\]\((?!https?:)([^)\s#]+\.md)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).resolve().is_relative_to(HOME / "docs"), link
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_picture_is_what_its_records_have(name, tmp_path):
     draw_chart(CHARTS[name], figures_of_chart(CHARTS[name]), tmp_path / "x.svg")
