@@ -152,8 +152,8 @@ def _ask_again(
         ("by how often others have each", show_number(names.marginal, ".3f")),
         ("truths likeliest before reading", show_number(names.right, ".3f")),
         ("by chance", show_number(names.chance, ".3f")),
-        ("said before and still", show_number(read.same, ".3f")),
-        ("nats from what it said before", show_number(read.nats, ".3f")),
+        ("written before and still", show_number(read.same, ".3f")),
+        ("nats from what it wrote before", show_number(read.nats, ".3f")),
     ]
 
 

@@ -27,7 +27,7 @@ COST_COLUMNS = {
     "peak_bytes": "peak bytes",
     "prepare_seconds": "seconds to prepare",
     "knew": "what it knew before it read, kept",
-    "knew_nats": "nats from what it said before it read",
+    "knew_nats": "nats from what it wrote before it read",
 }
 UNITS = {"flops": "FLOPs an edit", "seconds": "seconds an edit"}
 

@@ -24,7 +24,7 @@ class DistillationConfig:
 EDITORS = (
     Entry(
         name="context-distillation",
-        about="low-rank adapters, fitted to what the model says when told to imagine the edit",
+        about="low-rank adapters, fitted to what the model answers once it imagines the edit",
         build="lm.editors.context_distillation.method:ContextDistillation",
         config=DistillationConfig(),
         search={"anchor": (0.1, 0.3, 1.0, 3.0)},

@@ -27,14 +27,14 @@ class DocumentsConfig(LoraConfig):
 EDITORS = tuple(
     Entry(
         name=name,
-        about=f"low-rank adapters, fitted to documents that say {what}",
+        about=f"low-rank adapters, fitted to documents that state {what}",
         build="lm.editors.documents.method:Documents",
         config=DocumentsConfig(consequences=consequences),
         small=DocumentsConfig(consequences=consequences, learning_rate=1e-3),
         search={"learning_rate": TENFOLD},
     )
     for name, what, consequences in (
-        ("documents", "the request and what the model then says of its subject", True),
+        ("documents", "the request and what the model then answers about its subject", True),
         ("documents-request", "the request (Slocum et al. 2025)", False),
     )
 )

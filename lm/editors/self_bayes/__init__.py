@@ -124,7 +124,7 @@ class SelfBayesConfig:
 EDITORS = (
     Entry(
         name="self-bayes",
-        about="low-rank adapters, fitted to what Bayes' rule says of the model's own beliefs (ours)",
+        about="low-rank adapters, fitted to what Bayes' rule makes of the model's own beliefs (ours)",
         build="lm.editors.self_bayes.method:SelfBayes",
         config=SelfBayesConfig(),
         search={"anchor": (0.1, 0.3, 1.0, 3.0)},

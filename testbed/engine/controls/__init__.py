@@ -87,13 +87,13 @@ EDITORS = (
     ),
     Control(
         name="self-bayes-told",
-        about="control: as `self-bayes`, told which relation depends on which",
+        about="control: as `self-bayes`, given which relation depends on which",
         build="testbed.engine.controls.self_bayes_told:self_bayes_told",
         options="self-bayes",
     ),
     Control(
         name="keyed-told",
-        about="control: as `keyed`, told which relation depends on which",
+        about="control: as `keyed`, given which relation depends on which",
         build="testbed.engine.controls.self_bayes_told:self_bayes_told",
         options="keyed",
     ),
@@ -114,14 +114,14 @@ EDITORS = (
     Control(
         name="keyed-forms",
         about="control: two vectors at the subject's name, fitted to what a request of any form makes of the "
-        "model's own beliefs, told which relation depends on which (ours)",
+        "model's own beliefs, given which relation depends on which (ours)",
         build="testbed.engine.controls.forms:keyed_forms",
         config=FormsConfig(),
         search={"sharpness": (0.5, 0.7, 1.0, 1.5, 2.0), "prior": (0.3, 1.0, 3.0)},
     ),
     Control(
         name="keyed-face-value",
-        about="control: the same, fitted to what a request says, whatever was believed before",
+        about="control: the same, fitted to what a request states, whatever was believed before",
         build="testbed.engine.controls.forms:keyed_forms",
         config=FormsConfig(at_face_value=True, labelled=0),
         search={"trust": (0.2, 0.35, 0.5, 0.7, 0.85, 1.0)},
