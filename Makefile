@@ -41,9 +41,9 @@ torch: .venv/.ready
 slow: .venv/.ready
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m slow $(SLOW)
 
-# About 10 minutes; --whole takes hours. What came of it: docs/attack.md.
+# Attacks as tests, slow ones too, on ten times as many examples; then odd circumstances (docs/attack.md).
 attack: .venv/.ready
-	$(RUN) -m tests.attack.campaign
+	$(RUN) -m pytest -n auto --dist loadfile --hypothesis-profile thorough tests/attack
 	$(RUN) -m tests.attack.circumstances "$$(mktemp -d)"
 
 # The pages of docs/ as a site; needs `uv pip install -e '.[docs]'`. Warnings are errors.

@@ -1,6 +1,7 @@
 """Properties of random examples: some in every run of the tests, many by --hypothesis-profile thorough."""
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def holds_for(*strategies, few, many):
@@ -11,3 +12,12 @@ def holds_for(*strategies, few, many):
         return settings(max_examples=many if thorough else few)(given(*strategies)(holds))
 
     return decorated
+
+
+def replace_spans(draw, text, pieces, most, width):
+    """A text, or bytes, with one to `most` spans of up to `width` replaced by a piece, doubled or cut."""
+    for _ in range(draw(st.integers(1, most))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + width)))
+        text = text[:start] + draw(st.sampled_from((*pieces, text[start:end] * 2, text))) + text[end:]
+    return text

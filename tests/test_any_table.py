@@ -22,6 +22,7 @@ from corpus.world import build_world
 from corpus.worlds.account import Account, digest_sources, load_account, save_account
 from corpus.worlds.pairing import least_shared
 from corpus.worlds.rdf import short_name
+from tests.examples import replace_spans
 
 GOOD = "Ann\tborn in\tRome\nAnn\tcitizen of\tItaly\nBob\tborn in\tOslo\nBob\tcitizen of\tNorway\n"
 FACTS = [tuple(line.split("\t")) for line in GOOD.splitlines()]
@@ -200,7 +201,10 @@ def test_quoted_cells_hold_anything(tmp_path):
         ("w.ttl", b"@prefix x: <http://x/> .\n", "the graph is empty"),
         ("w.txt", b"@prefix x: <http://x/> .\nx:a x:b\n", r"w\.txt, line \d: .*"),
         ("w.rdf", b"<rdf:RDF xmlns:rdf='http://rdf/'><x>", r"w\.rdf, line \d+: "),
-        ("w.nt", rb"<a> <b> <c\uD800> .", r"w\.nt, line 1: .*escape sequence '\\uD800'"),
+        *(
+            ("w.nt", b"<a> <b> <c> .\n<a> <b> <c" + escape + b"> .", r"w\.nt, line 2: .*escape sequence")
+            for escape in (rb"\uD800", rb"\UFFFFFFFF", rb"\U00110000", rb"\U0000DFFF")
+        ),
         ("w.nt", b'<a> <b> "c"@en .\n', "objects of all 1 facts are literals"),
         ("w.jsonl", b'{"a": "Ann"}\nno\n', "expected one JSON object of labels a line"),
         ("w.jsonl", b'{"a": {"b": 1}, "c": 2, "d": 3}\n', r"labels a line.*\(row 1: 'a' is {'b': 1}\)"),
@@ -306,19 +310,12 @@ PIECES = (
 )  # fmt: skip
 
 
-@st.composite
-def mutated(draw):
-    """A table with a few spans replaced, doubled or cut."""
-    text = GOOD.encode()
-    for _ in range(draw(st.integers(1, 5))):
-        at = draw(st.integers(0, len(text)))
-        to = draw(st.integers(at, min(len(text), at + 8)))
-        text = text[:at] + draw(st.sampled_from((*PIECES, text[at:to] * 2, text))) + text[to:]
-    return text
-
-
-def check_mutation(path, raw):
-    """The facts of the lines, with the rest counted (True), or one message that says why not (False)."""
+@seed(0)
+@hypothesis_settings(max_examples=300, database=None)
+@given(st.composite(replace_spans)(GOOD.encode(), PIECES, 5, 8))
+def test_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, raw):
+    """The facts of the lines, with the rest counted, or one message that says why not."""
+    path = tmp_path_factory.getbasetemp() / "mutated.tsv"
     bad, facts, left = oracle(raw)
     account = Account()
     try:
@@ -335,18 +332,10 @@ def check_mutation(path, raw):
                 "distinct objects" if len(objects) < 3 else "one subject only" if len(subjects) < 2 else None
             )
             assert re.search("graph is empty|no subject has two" if not facts else thing, message), message
-        return False
-    assert bad is None
-    assert told(graph, account) == facts
-    assert account.left_out == left
-    return True
-
-
-@seed(0)
-@hypothesis_settings(max_examples=300, database=None)
-@given(mutated())
-def test_mutated_tables_are_a_right_graph_or_a_message(tmp_path_factory, raw):
-    check_mutation(tmp_path_factory.getbasetemp() / "mutated.tsv", raw)
+    else:
+        assert bad is None
+        assert told(graph, account) == facts
+        assert account.left_out == left
 
 
 def test_blocks_do_not_matter(tmp_path, monkeypatch):

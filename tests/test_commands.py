@@ -26,7 +26,7 @@ from testbed.run.model import load_model
 from testbed.run.runs import Run, folder_digest, provenance
 from testbed.run.world import load_world
 from tests.edited import COLUMNS
-from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied, dies, rewritten, run_on_full_disk
+from tests.runs import EDITS, RECIPE, ROOT, WORLD, at, complaint, copied, dies, run_on_full_disk
 
 MIXED = ["--documents.mix", "mixed", "--documents.imagine", "0.2", "--documents.revise", "0.1"]
 
@@ -310,34 +310,6 @@ def test_things_that_are_missing(command, args, message, tmp_path, capsys):
     assert not (tmp_path / "x").exists()
 
 
-def test_bad_lines_name_file_line_and_content(tmp_path, capsys):
-    path = tmp_path / "w.tsv"
-    path.write_text("Ann\tborn in\tRome\nAnn born in\n", encoding="utf-8")
-    assert corpus.main([*at(tmp_path), "--world.path", str(path)]) == 2
-    assert f"{path}, line 2: expected subject<tab>relation<tab>object, got 'Ann born in'" in complaint(capsys)
-    assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ["--world.subjects", "1"],
-        ["--world.columns", "who", "what", "whom"],
-        ["--tokenizer.vocabulary", "3"],
-        ["--nonsense"],
-        ["--seed=-1"],
-        ["--world.builtin.zipf", "nan"],
-        ["--documents.sentences", "truth", "not"],
-        ["--documents.sentences", "atomic", "--kind", "exact"],
-    ],
-)
-def test_impossible_options(wrong, tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        corpus.main([*at(tmp_path), *wrong])
-    assert stop.value.code == 2
-    assert "Traceback" not in capsys.readouterr().err
-
-
 def test_a_run_is_not_overwritten_by_other_settings(finished, capsys):
     before = (finished / "x" / "config.json").read_bytes()
     assert corpus.main([*at(finished), *WORLD, "--seed", "5"]) == 2
@@ -360,13 +332,6 @@ def test_a_loss_that_is_no_number_stops_the_training(built, tmp_path, capsys):
     # Settings bind only once there are results.
     assert train.main([*at(runs), *RECIPE, "--train.row-length", "20"]) == 2
     assert train.main([*at(runs), *RECIPE]) == 0
-
-
-def test_a_checkpoint_of_another_configuration(finished, tmp_path, capsys):
-    runs = copied(finished, tmp_path)
-    rewritten(runs / "x" / "config.json", '"hidden": 32', '"hidden": 64')
-    assert edit.main([*at(runs), *EDITS]) == 2
-    assert "(model.hidden is 32 there and 64 here)" in complaint(capsys)
 
 
 def test_a_corpus_stopped_halfway_is_finished_from_its_own_world(built, tmp_path):
@@ -422,7 +387,8 @@ def test_damaged_files_are_noticed(finished, tmp_path, capsys):
     metrics = runs / "x" / "lm" / "metrics.jsonl"
     metrics.write_text(metrics.read_text(encoding="utf-8") + '{"step": 40, "lo', encoding="utf-8")
     assert report.main(at(runs)) == 2
-    assert "metrics.jsonl is missing or differs from its checksum" in complaint(capsys)
+    advice = "metrics.jsonl is missing or differs from its checksum; run python -m testbed.train"
+    assert advice in complaint(capsys)
     # Of a training that goes on, the last line may be half written, but no other one.
     (runs / "x" / "lm" / "finished.json").unlink()
     assert report.main(at(runs)) == 0
@@ -477,7 +443,7 @@ def test_places_that_cannot_be_written(capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["corpus", "edit"])
+@pytest.mark.parametrize("stage", ["corpus", "edit", "export"])
 def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, finished, tmp_path):
     runs = tmp_path / "runs"
     kept: dict[Path, bytes] = {}
@@ -485,13 +451,13 @@ def test_a_full_disk_ends_in_a_message_and_loses_nothing(stage, finished, tmp_pa
         shutil.copytree(finished / "x", runs / "x")
         shutil.rmtree(runs / "x" / "edits", ignore_errors=True)
         kept = {p: p.read_bytes() for p in runs.rglob("*") if p.is_file()}
-    options = {"corpus": WORLD, "edit": EDITS}[stage]
+    options = {"corpus": WORLD, "edit": EDITS, "export": []}[stage]
     done = run_on_full_disk(tmp_path / "cache", f"testbed.{stage}", *at(runs), *options)
     assert done.returncode == 2, done.stderr
     assert "error: " in done.stderr
     assert "Traceback" not in done.stderr
     assert all(p.read_bytes() == content for p, content in kept.items())
-    assert {"corpus": corpus, "edit": edit}[stage].main([*at(runs), *options]) == 0
+    assert {"corpus": corpus, "edit": edit, "export": export}[stage].main([*at(runs), *options]) == 0
 
 
 def processor_seconds(*arguments):

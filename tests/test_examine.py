@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.config import KINDS as LAWS
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, seal_folder, verify_folder
 from testbed.commands import examine
@@ -51,7 +52,13 @@ def test_what_is_asked_is_what_was_frozen(world):
     assert "credence" in difference
 
 
-@pytest.mark.parametrize("name", [world.name for world in WORLDS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(world.name, marks=pytest.mark.slow if world.corpus.world.source in LAWS else ())
+        for world in WORLDS
+    ],
+)
 def test_worlds_corpora_and_cases_are_the_frozen_ones(name, tmp_path):
     suites = (read_suite(suite, tmp_path) for suite in (LATEST, QUICK))
     (world,) = (one for suite in suites for one in suite.worlds if one.name == name)

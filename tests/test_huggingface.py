@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from lm.huggingface import export_model, import_model
 from lm.language_model import LanguageModel
 from lm.model import parameter_shapes
 from lm.prompts import left_pad
+from tests.examples import replace_spans
 
 GOLDEN = Path(__file__).parent / "golden" / "huggingface"
 NAMES = sorted(p.name for p in GOLDEN.iterdir())
@@ -282,6 +284,20 @@ def test_tensors_that_are_refused(change, message, tmp_path):
     with pytest.raises(InputError) as refused:
         import_model(rewritten(copied(tmp_path), tensors))
     assert message in str(refused.value)
+
+
+@given(st.sampled_from(["config.json", "model.safetensors"]), st.data())
+def test_what_is_read_of_a_mutated_folder_is_what_safetensors_reads(tmp_path_factory, name, data):
+    folder = copied(tmp_path_factory.mktemp("mutated"))
+    raw = (folder / name).read_bytes()
+    # Of the weights, the head alone.
+    head = raw[: 4000 if name.endswith("safetensors") else None]
+    pieces = (b"", b"0", b"9" * 9, b'"', b"F16", b"\xff\xff", b"null")
+    (folder / name).write_bytes(replace_spans(data.draw, head, pieces, 3, 5) + raw[len(head) :])
+    with suppress(InputError):
+        found = import_model(folder).params["embedding"]
+        theirs = load_file(folder / "model.safetensors")["model.embed_tokens.weight"]
+        np.testing.assert_array_equal(found, theirs.astype(np.float32))
 
 
 @pytest.mark.parametrize("size", [0, 7, 100, 5000, -1])

@@ -8,6 +8,7 @@ participle, or a bare adjective.
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,10 +52,11 @@ class Function(NamedTuple):
     is_public: bool
 
 
+@cache
 def functions_of(package):
     """Every function and method of a package but those with names of the language, such as __init__."""
-    for path in sorted((ROOT / package).rglob("*.py")):
-        yield from functions_in(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
+    paths = sorted((ROOT / package).rglob("*.py"))
+    return [f for path in paths for f in functions_in(path.read_text("utf-8"), str(path.relative_to(ROOT)))]
 
 
 def functions_in(source, path):

@@ -76,13 +76,6 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
-
-
 QUICK = ("UnknownPart", "NoTuple", "Raises", "TextState", "NoDataclass")
 
 

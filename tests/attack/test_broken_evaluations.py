@@ -27,13 +27,6 @@ BROKEN = {
 QUICK = ("TwoNames", "TakenFacet", "Unseeded")
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
-
-
 def write(folder, name, old, new):
     assert old in EXAMPLE
     text = METRIC + EXAMPLE.replace(old, new).replace("class MyEvaluation", f"class {name}")

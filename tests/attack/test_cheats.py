@@ -37,16 +37,16 @@ def draw_results(seed, sharpness=None):
     return flat(given)
 
 
-@pytest.mark.parametrize("cheat", [name for name in CHEATS if name != "one object for everything"])
 @given(seed=SEEDS)
-def test_no_cheat_is_above_no_edit_in_a_headline(cheat, seed):
+def test_no_cheat_is_above_no_edit_in_a_headline(seed):
     results = draw_results(seed)
-    mine = measure(CHEATS[cheat](results, np.random.default_rng(seed)))
     none = measure(results, "no edit")
-    for name in HEADLINES:
-        if none[name].denominator.sum():
-            assert BETTER[name] == "high"
-            assert mine[name].value() <= none[name].value() + SLACK, name
+    for cheat in CHEATS.keys() - {"one object for everything"}:
+        mine = measure(CHEATS[cheat](results, np.random.default_rng(seed)))
+        for name in HEADLINES:
+            if none[name].denominator.sum():
+                assert BETTER[name] == "high"
+                assert mine[name].value() <= none[name].value() + SLACK, (cheat, name)
 
 
 @pytest.mark.parametrize("name", HEADLINES)

@@ -1,27 +1,22 @@
-"""A disk that fails at some calls of three commands, and some allocations: one message, and nothing is lost.
+"""A disk that fails at some calls of three commands, and kills: one message, and nothing is lost.
 
-`python -m tests.attack.every_call FOLDER` and `tests.attack.allocations FOLDER` do it at every call of every
-command, which takes hours.
+`python -m tests.attack.every_call FOLDER` does it at every call of every command, which takes hours.
 """
 
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
 from tests.attack.every_call import choose_calls
-from tests.runs import ROOT
+from tests.attack.trials import list_trials
+from tests.runs import ROOT, python
 
 needs_compiler = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("cc"), reason="needs Linux and a C compiler"
 )
-
-
-def run(name, *words):
-    command = [sys.executable, "-m", f"tests.attack.{name}", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
 
 
 def test_every_call_that_writes_is_chosen_and_one_of_those_that_are_alike():
@@ -39,17 +34,34 @@ def test_every_call_that_writes_is_chosen_and_one_of_those_that_are_alike():
 @pytest.mark.parametrize(
     "words",
     [
-        ("every_call", "example"),
-        ("every_call", "export", "score", "--most", "3"),
-        ("every_call", "export", "--most", "2", "--lasting"),
-        ("allocations", "corpus", "--most", "2"),
-        ("allocations", "corpus", "--most", "1", "--arrays"),
+        ("example",),
+        ("export", "score", "--most", "3"),
+        ("export", "--most", "2", "--lasting"),
     ],
     ids=" ".join,
 )
 def test_what_fails_ends_in_a_message_and_loses_nothing(words, tmp_path, capsys):
-    code, out = run(words[0], str(tmp_path), *words[1:])
+    command = [sys.executable, "-m", "tests.attack.every_call", str(tmp_path), *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     with capsys.disabled():
-        print(f"\n{out}")
-    assert code == 0, out
-    assert "made to fail" in out
+        print(f"\n{done.stdout}{done.stderr}")
+    assert done.returncode == 0
+    assert "made to fail" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["corpus", "train", "edit", "tune", "report", "export"])
+def test_killed_at_any_moment_the_same_command_makes_the_same(name, tmp_path):
+    [trial] = list_trials(tmp_path, [name])
+    trial.prepare()
+    began = time.monotonic()
+    assert python(f"testbed.{name}", *trial.words).wait() == 0
+    took, whole = time.monotonic() - began, trial.outcome(trial.place)
+    for share in (0.3, 0.6, 0.9):
+        trial.prepare()
+        process = python(f"testbed.{name}", *trial.words)
+        time.sleep(share * took)
+        process.kill()
+        process.communicate()
+        assert trial.main(trial.words) == 0
+        assert trial.outcome(trial.place) == whole

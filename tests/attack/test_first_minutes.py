@@ -6,14 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from testbed import console, corpus, demo, edit, train, tune, waiting
 from testbed.command_line import parse_options
-from testbed.presets import CORPUS, DEFAULT_PRESET
+from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
 from tests.runs import RECIPE, ROOT, at, copied, python
 
 
@@ -36,16 +39,6 @@ def test_help_shows_the_options_of_a_preset_and_how_presets_work(preset, capsys)
     assert f"Defaults below are those of {preset}" in text
 
 
-def test_help_shows_the_options_of_the_editors_that_are_named(capsys):
-    shown = {}
-    for name in ("lora-down", "rome"):
-        shown[name] = said_by(edit, [*([name] if name == "rome" else []), "--help"], capsys)[1]
-        assert f"--{name}." in shown[name]
-        assert "--help-all shows the options of every evaluation and editor" in " ".join(shown[name].split())
-    assert "--rome." not in shown["lora-down"]
-    assert "--lora-down." not in shown["rome"]
-
-
 @pytest.mark.parametrize("command", [corpus, train, edit, tune])
 def test_a_misspelt_preset_says_which_there_are(command, capsys):
     code, _, err = said_by(command, ["tinny"], capsys)
@@ -63,7 +56,13 @@ def test_other_words_than_presets_are_editors(tmp_path, capsys):
     [
         (corpus, ["--world.subject", "3"], "    --world.subjects INT\n"),
         (corpus, ["--world.subjects", "1"], "error: --world.subjects must be at least 2\n"),
+        (corpus, ["--world.columns", "a", "b", "c"], "error: --world.columns does nothing where"),
+        (corpus, ["--tokenizer.vocabulary", "3"], "error: --tokenizer.vocabulary must be at least 64\n"),
+        (corpus, ["--documents.sentences", "truth"], "error: --documents.sentences must name atomic"),
+        (corpus, ["--documents.sentences", "atomic", "--kind", "exact"], "belongs to --kind published"),
+        (corpus, ["--nonsense"], "error: unrecognized options: --nonsense"),
         (corpus, ["--world.builtin.zipf", "-1"], "error: --world.builtin.zipf must be a number"),
+        (corpus, ["--world.builtin.zipf", "nan"], "error: --world.builtin.zipf must be a number"),
         (corpus, ["--seed=-1"], "error: --seed must not be negative; it is -1\n"),
         (corpus, ["--seed", "x"], "error: --seed: invalid literal"),
         (corpus, ["--exact.noise", "2"], "error: --exact.noise must be inside (0, 1)"),
@@ -87,6 +86,26 @@ def test_messages_are_in_the_words_that_were_typed(command, args, says, capsys):
         assert private not in err
     lines = err.splitlines()
     assert len(set(lines)) == len(lines), "nothing is said twice"
+
+
+NUMBERS = "--seed --world.subjects --train.steps --lora-down.rank --cases.count --minutes".split()
+ODD = ["0", "-1", "nan", "inf", "1e309", "3", "x", "", "[red]", "$", "9" * 40, "--", "\u0663"]
+
+
+@given(
+    st.sampled_from([CORPUS["tiny"], TRAIN["tiny"], EDIT["tiny"]]),
+    st.lists(st.tuples(st.sampled_from(NUMBERS), st.sampled_from(ODD)), min_size=1, max_size=2),
+)
+def test_any_options_are_taken_as_typed_or_refused_in_the_words_of_users(default, typed):
+    error = io.StringIO()
+    try:
+        with redirect_stderr(error):
+            settings = parse_options(default, "x", "", [word for pair in typed for word in pair])
+    except SystemExit:
+        assert error.getvalue().startswith("error: ")
+        assert not any(word in error.getvalue() for word in ("tyro", "Settings", "Traceback"))
+    else:
+        assert settings.seed == int(dict(typed).get("--seed", settings.seed))
 
 
 @dataclass(frozen=True)

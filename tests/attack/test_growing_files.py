@@ -52,9 +52,10 @@ def replace(path):
 CHANGES = (append, shorten, write_over, replace, os.unlink)
 
 
-@pytest.fixture(params=CHANGES, ids=lambda change: change.__name__)
-def change(request):
-    return request.param
+def with_changes(first, *others):
+    """Every change of one file, and one of each of the others."""
+    cases = [*((first, change) for change in CHANGES), *((name, append) for name in others)]
+    return pytest.mark.parametrize(("name", "change"), cases, ids=lambda x: getattr(x, "__name__", x))
 
 
 def hook(monkeypatch, place, name, what):
@@ -83,7 +84,7 @@ def words_of(path):
     return [*at(path.parent), "--world.source", "tsv", "--world.path", str(path)]
 
 
-@pytest.mark.parametrize("name", ["facts.tsv", "facts.nt", "facts.parquet"])
+@with_changes("facts.tsv", "facts.nt", "facts.parquet")
 def test_a_table_that_changes_makes_no_world(name, change, tmp_path, capsys, monkeypatch):
     path = tmp_path / name
     write_table(path, FACTS)
@@ -114,6 +115,7 @@ def test_a_table_that_another_process_appends_to_makes_no_world(tmp_path, capsys
     assert corpus.main(words_of(path)) == 0
 
 
+@pytest.mark.parametrize("change", CHANGES)
 def test_the_copy_of_a_folder_that_changes_is_not_kept(change, tmp_path, monkeypatch):
     """The binary copy is filed under the hash of the files, and read for years."""
     lines = {"triplet": "Q1\tP1\tQ2\n", "entity": "Q1\tone\nQ2\ttwo\n", "relation": "P1\tknows\n"}
@@ -133,7 +135,7 @@ def runs_with_answers(trained, tmp_path_factory):
     return runs
 
 
-@pytest.mark.parametrize("name", FILES)
+@with_changes(*FILES)
 def test_answers_that_change_are_not_scored(name, change, runs_with_answers, tmp_path, capsys, monkeypatch):
     runs = copied(runs_with_answers, tmp_path)
     answers = shutil.copytree(runs_with_answers / "answers", tmp_path / "answers")
@@ -143,7 +145,7 @@ def test_answers_that_change_are_not_scored(name, change, runs_with_answers, tmp
     assert not Run(runs, "x").edits.exists()
 
 
-@pytest.mark.parametrize("name", ["scorecard.json", "answers/demo/choices.parquet"])
+@with_changes("scorecard.json", "answers/demo/choices.parquet")
 def test_a_card_that_changes_does_not_hold(name, change, suite, handed, monkeypatch):  # noqa: F811
     hook(monkeypatch, cards, "read_results", lambda: change(handed / name))
     with pytest.raises(InputError, match=CHANGED):

@@ -20,13 +20,6 @@ from tests.runs import at, complaint, copied
 CASES = ["--cases.count", "3"]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
-
-
 DONATED = "jax.jit(lambda x: x + 1, donate_argnums=0)(model.params['embedding'])"
 POINTER = "import ctypes; x = model.params['embedding']; ctypes.memset(x.unsafe_buffer_pointer(), 0, 400)"
 X64 = 'jax.config.update("jax_enable_x64", True)'

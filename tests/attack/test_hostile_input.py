@@ -22,7 +22,7 @@ from testbed.pages.charts import draw_lines
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.statistics import Estimate
-from tests.runs import at, complaint, copied, run_on_full_disk
+from tests.runs import at, complaint, copied
 
 HOSTILE = ("[red]Band", ":smile:", "[/bold]", "$x_", "\\frac{", "$\\undefined$", "%s {0}", "<b>&amp;")
 
@@ -91,14 +91,10 @@ def test_pipes_are_refused_and_not_waited_for(name, tmp_path, capsys):
     assert "is a pipe or a device" in complaint(capsys)
 
 
-def test_pipes_of_models_and_wikidata_are_refused(tmp_path):
+def test_pipes_of_models_are_refused(tmp_path):
     pipe(tmp_path / "config.json")
     with pytest.raises(InputError, match="is a pipe or a device"):
         ends(lambda: import_model(tmp_path))
-    for name in ("x_all_triplet.txt", "x_entity.txt", "x_relation.txt"):
-        pipe(tmp_path / name)
-    with pytest.raises(InputError, match="is a pipe or a device"):
-        ends(lambda: read_folder(tmp_path))
 
 
 def ends(work, seconds=30):
@@ -148,16 +144,6 @@ def test_weights_that_are_no_numbers_are_refused(value, finished, tmp_path, caps
     save_file(tensors, path, metadata={"format": "pt"})
     with pytest.raises(InputError, match=f"{name} holds NaN or infinity"):
         import_model(tmp_path / "m")
-
-
-@pytest.mark.slow
-def test_export_on_a_full_disk(finished, tmp_path):
-    runs = copied(finished, tmp_path)
-    done = run_on_full_disk(tmp_path / "cache", "testbed.export", *at(runs))
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: ")
-    assert "Traceback" not in done.stderr
-    assert not (runs / "x" / "huggingface").exists()
 
 
 def resealed(folder):

@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import json
 import os
 import shlex
 import time
@@ -29,7 +28,7 @@ from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores import summary
-from tests.runs import EDITS, RECIPE, WORLD, at, complaint, copied
+from tests.runs import EDITS, RECIPE, at, complaint, copied
 
 SECONDS = 5
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202e abc \x9b31m \u2028 \r"
@@ -39,22 +38,12 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202e abc \x9b31m \u2028 \r"
     ("name", "line"), [("facts.tsv.gz", b"a\tb\tc\n"), ("facts.nt.gz", b"<a> <b> <c> .\n")]
 )
 def test_a_packed_file_of_one_endless_line_is_refused(name, line, tmp_path, capsys):
-    """400 MB here, 400 kB packed; it is given up at the longest line that any file may have."""
+    """40 MB here, 40 kB packed; it is given up at the longest line that any file may have."""
     path = tmp_path / name
-    path.write_bytes(gzip.compress(line + b"x" * 400_000_000, 1))
+    path.write_bytes(gzip.compress(line + b"x" * 40_000_000, 1))
     words = ["--runs", str(tmp_path), "--run", "x", "--world.source", "tsv", "--world.path", str(path)]
     assert corpus.main(words) == 2
     assert "longer than" in complaint(capsys)
-
-
-@pytest.mark.parametrize("escape", ["\\uD800", "\\UFFFFFFFF", "\\U00110000", "\\U0000DFFF"])
-def test_an_escape_that_is_no_character_is_named_with_its_line(escape, tmp_path, capsys):
-    path = tmp_path / "facts.nt"
-    good = "<http://a/s> <http://a/r> <http://a/o> .\n"
-    path.write_text(f"{good}<http://a/{escape}> <http://a/r> <http://a/o> .\n", encoding="utf-8")
-    words = ["--runs", str(tmp_path), "--run", "x", "--world.source", "tsv", "--world.path", str(path)]
-    assert corpus.main(words) == 2
-    assert "facts.nt, line 2" in complaint(capsys)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +100,7 @@ def test_a_small_file_of_too_many_rows_is_refused(kind, tmp_path, capsys, monkey
         column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_500_000, pa.int32()), pa.array(["same"]))
         pq.write_table(pa.table({"s": column, "r": column, "o": column}), path)
     else:
-        path.write_bytes(gzip.compress(b"a\tb\tc\n" * 40_000_000, 1))
+        path.write_bytes(gzip.compress(b"a\tb\tc\n" * 2_000_000, 1))
     assert path.stat().st_size < 2_000_000
     began = time.perf_counter()
     assert corpus.main([*at(tmp_path), "--world.source", "tsv", "--world.path", str(path)]) == 2
@@ -132,20 +121,6 @@ def test_files_that_never_end_are_refused(what, name, tmp_path, capsys):
     assert corpus.main([*at(tmp_path), "--world.source", "wikidata", "--world.path", str(folder)]) == 2
     assert f"{name} is a pipe or a device" in complaint(capsys)
     assert time.perf_counter() - began < SECONDS
-
-
-@pytest.mark.parametrize(
-    "depth", [400, *(pytest.param(n, marks=pytest.mark.slow) for n in (60, 100_000))], ids=str
-)
-def test_json_that_is_nested_without_end_is_damage(depth, finished, tmp_path, capsys):
-    runs = copied(finished, tmp_path)
-    for path in sorted(p for p in (runs / "x").rglob("*.json*") if "state" not in p.parts):
-        whole = path.read_bytes()
-        path.write_text('{"a":' * depth + "1" + "}" * depth, encoding="utf-8")
-        assert verify.main(at(runs)) == 2, path
-        complaint(capsys)
-        path.write_bytes(whole)
-    assert verify.main(at(runs)) == 0
 
 
 def test_a_terminal_obeys_nothing_that_data_says(finished, capsys):
@@ -288,9 +263,3 @@ def test_a_terminal_of_no_width_still_shows_numbers(columns, monkeypatch, capsys
     monkeypatch.setenv("COLUMNS", columns)
     print_table("numbers", ("", "count"), [("a", 1234)])
     assert "1,234" in capsys.readouterr().out
-
-
-def test_corpora_are_as_before(tmp_path):
-    """Limits refuse nothing that was small."""
-    assert corpus.main([*at(tmp_path), *WORLD]) == 0
-    assert json.loads((tmp_path / "x" / "config.json").read_text(encoding="utf-8"))["corpus"]["version"]

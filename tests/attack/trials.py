@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import multiprocessing
 from contextlib import redirect_stdout
 from dataclasses import replace
 
@@ -27,12 +26,8 @@ FEW = [*CASES, *EDITS[2:]]
 LOOK, WORLD_OF_LOOK = ["lora-down", "--quick"], "demo"
 
 
-def list_trials(folder, names, apart=False):
-    """Those of these names, or all, with what they begin with made below a folder once.
-
-    Args:
-        apart: make it in a process of its own, so that JAX has not begun in this one.
-    """
+def list_trials(folder, names):
+    """Those of these names, or all, with what they begin with made below a folder once."""
     place, starts = folder / "runs", folder / "starts"
     words = at(place)
     trials = {
@@ -57,11 +52,6 @@ def list_trials(folder, names, apart=False):
             make_start("trained", starts, place)
             shrink_suite(starts / "trained", place)
         if start:
-            make = multiprocessing.get_context("spawn").Process if apart else None
-            if make and start != "examined" and not (starts / start).exists():
-                process = make(target=make_start, args=(start, starts, place))
-                process.start()
-                process.join()
             make_start(start, starts, place)
         where = ["--runs", str(place)] if name.startswith("examine") else words
         where = [] if name == "example" else where
