@@ -172,7 +172,7 @@ def test_what_does_not_fit_is_refused(exam, examined, tmp_path, capsys, door):
         "--name",
         "mine",
     )
-    refuse("that of a built-in editor", *CASES, "--name", "rome")
+    refuse("can be taken for the built-in editor rome", *CASES, "--name", "rome")
     lines = (answers / "after.jsonl").read_text().splitlines(keepends=True)
     (answers / "after.jsonl").write_text("".join(lines[:-1]))
     refuse("examine goes on where it was")

@@ -284,6 +284,7 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
         assert metrics[name].value() == 1 or not metrics[name].denominator.sum()
 
 
+@settings(max_examples=15)
 @given(seeds)
 def test_shares_count_within_what_there_is(seed):
     o = draw_answers(seed)

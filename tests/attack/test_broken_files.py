@@ -1,7 +1,4 @@
-"""What is handed in and broken is refused, by file and line: files drawn from the schemas.
-
-`python -m tests.attack.broken FOLDER` draws thousands.
-"""
+"""What is handed in and broken is refused, by file and line: files drawn from the schemas."""
 
 import json
 import shutil
@@ -22,9 +19,8 @@ def answered(trained, tmp_path_factory):
 def test_no_broken_file_of_answers_is_taken(answered):
     folder, choices, read = answered
     read(folder)
-    refused = try_broken(break_answers(folder, choices), check_answers(folder, read), 150)
-    assert refused.total() == 150
-    assert {name for name, _ in refused} == {"about.json", "before.jsonl", "after.jsonl"}
+    refused = try_broken(break_answers(folder, choices), check_answers(folder, read), 3)
+    assert refused == {"about.json", "before.jsonl", "after.jsonl"}
 
 
 def change_first(key, value):
