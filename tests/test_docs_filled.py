@@ -119,6 +119,16 @@ def test_every_link_resolves(page):
         assert not anchor or anchor in headings_of(there), link
 
 
+def test_an_entry_of_the_log_is_short():
+    """The newest days have an entry a heading; everything older has one a bold sentence, by topic."""
+    _, *sections = re.split(r"^## ", (HOME / "LOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for section in sections:
+        title, _, text = section.partition("\n")
+        entries = [text] if title.startswith("20") else re.split(r"^- ", text, flags=re.MULTILINE)[1:]
+        assert entries, title
+        assert [entry for entry in entries if len(entry.split()) > 120] == [], title
+
+
 def test_the_path_from_the_readme_leads_through_every_page_of_the_site_once():
     """Each page links on to the next, in the order of the site's tables of contents."""
     path, page = [], HOME / "README.md"
