@@ -21,7 +21,7 @@ from bayes.enumeration import log_beliefs
 from bayes.interface import DEFAULT_TARGET, Belief, Distribution, Exactness
 from bayes.known import UNRESOLVED, KnownEvidence, read_evidence
 from bayes.request import EditRequest, RequestKind
-from bayes.statements import refuse_retraction, statement_ratios
+from bayes.statements import statement_ratios
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
@@ -213,7 +213,7 @@ class ExactAgent:
         if request.kind != "evidence":
             raise InputError(f"a request of form {request.form!r} is evidence, not {request.kind!r}")
         if request.form == "retraction":
-            refuse_retraction(self.known, fact, places)
+            _refuse_retraction(self.known, fact, places)
             return replace(self, known=self.known.without_evidence(fact, places))
         if not self.has_truth(fact):
             name = self.name_ids(request.subject, request.relation)
@@ -380,6 +380,28 @@ class ExactAgent:
     def _log_beliefs(self, facts: Sequence[int]) -> dict[int, np.ndarray]:
         """Log p(k) of the candidates of each fact's relation; the facts are of one tree."""
         return log_beliefs(self.known, self.focus, self.done, facts)
+
+
+def _refuse_retraction(known: KnownEvidence, fact: int, places: Sequence[int]) -> None:
+    """Refuse retractions after which sentences would count that the agent has not kept.
+
+    Of facts that a sentence settles, and/or sentences are not kept, nor is which request ruled what out.
+
+    Raises:
+        InputError: such a retraction.
+    """
+    if any(math.isinf(ratio) for ratio in known.edited.get(fact, {}).values()):
+        raise InputError("a request has settled this fact; take the agent from before that request instead")
+    own = known.evidence_about(fact)
+    sure = any(math.isinf(own.get(place, 0.0)) for place in places)
+    everything = len(set(places)) == known.count_candidates(fact)
+    if sure and known.config.logical and not everything:
+        remaining = known.without_evidence(fact, places)
+        if not remaining.is_settled(fact):
+            raise InputError(
+                "and/or sentences about this fact may remain, which were not kept because it was settled; "
+                "retract all objects of the fact, or fit the agent without these sentences"
+            )
 
 
 def _refuse_weight(weight: float) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logit, logsumexp
 
-from bayes.known import KnownEvidence
 from bayes.request import EditRequest
 from corpus.config import ExactConfig
 from corpus.errors import InputError
@@ -63,28 +62,6 @@ def statement_ratios(
     if np.isnan(log_posterior).any() or (log_posterior == -math.inf).all():
         raise InputError("the evidence rules this request out, or has settled what it asks about")
     return ratios
-
-
-def refuse_retraction(known: KnownEvidence, fact: int, places: Sequence[int]) -> None:
-    """Refuse retractions after which sentences would count that the agent has not kept.
-
-    Of facts that a sentence settles, and/or sentences are not kept, nor is which request ruled what out.
-
-    Raises:
-        InputError: such a retraction.
-    """
-    if any(math.isinf(ratio) for ratio in known.edited.get(fact, {}).values()):
-        raise InputError("a request has settled this fact; take the agent from before that request instead")
-    own = known.evidence_about(fact)
-    sure = any(math.isinf(own.get(place, 0.0)) for place in places)
-    everything = len(set(places)) == known.count_candidates(fact)
-    if sure and known.config.logical and not everything:
-        remaining = known.without_evidence(fact, places)
-        if not remaining.is_settled(fact):
-            raise InputError(
-                "and/or sentences about this fact may remain, which were not kept because it was settled; "
-                "retract all objects of the fact, or fit the agent without these sentences"
-            )
 
 
 def _shift_to(log_belief: np.ndarray, places: Sequence[int], p: float) -> dict[int, float]:

@@ -5,7 +5,7 @@ import numpy as np
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.text.hedges import hedged_reliability
+from corpus.text.hedges import list_hedges
 from corpus.text.language import Kind
 from corpus.text.sentences import Sentences
 
@@ -40,6 +40,13 @@ def log_ratios(
         np.inf,
     )
     return fact, atom[:, 2], ratio
+
+
+def hedged_reliability(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
+    """float64[1 + phrasings]: how often statements in each phrasing are right; NaN without a hedge."""
+    known = dict(list_hedges(config))
+    of_ways = [known.get(way.words, np.nan) if way.is_hedge else np.nan for way in graph.phrasings]
+    return np.array([np.nan, *of_ways])
 
 
 def statement_strength(config: ExactConfig, others: np.ndarray | int) -> np.ndarray:

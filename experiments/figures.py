@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -157,19 +156,3 @@ def figures_of_table(page: str, table: Table) -> Iterator[Figure]:
         for j, (head, cell) in enumerate(zip(heads, row[table.words :], strict=True), table.words):
             text = f"**{format_cell(cell)}**" if (i, j) in best else format_cell(cell)
             yield Figure(page, table.title, i, names, labels, head, **numbers_of(cell), text=text)
-
-
-def print_page(figures: Sequence[Figure]) -> str:
-    """The tables of a page, as Markdown."""
-    lines: list[str] = []
-    for is_prose, block in groupby(figures, lambda one: one.row < 0):
-        if is_prose:
-            lines += (one.text or "" for one in block)
-            continue
-        rows = [[*row] for _, row in groupby(block, lambda one: one.row)]
-        names, header = rows[0][0].names, [one.figure for one in rows[0]]
-        side = "---:" if any(one.value is not None for row in rows for one in row) else "---"
-        cells = [[*names, *header], ["---"] * len(names) + [side] * len(header)]
-        cells += [[*row[0].labels, *(one.text or "" for one in row)] for row in rows]
-        lines += (f"| {' | '.join(row)} |" for row in cells)
-    return "\n".join(lines).lstrip("\n") + "\n"

@@ -8,21 +8,37 @@ Hashes of worlds, corpora and cases that stand there already are held against th
 replaced; those of weights are of the models that the references edited.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from corpus.files import read_json, write_json
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpus.files import hash_file, read_json, write_json
 from experiments.command import launch_module
 from testbed.commands.examine import edit_world, prepare_world, read_world
 from testbed.console import say
 from testbed.engine.catalogue import editor_entries
-from testbed.reference_answers import answers_file, write_references
+from testbed.reference_answers import ABOUT, LEVELS, answers_file
 from testbed.run.runs import provenance
 from testbed.run.runtime import describe_device
-from testbed.scorecard import WorldResults, measure_editors
+from testbed.scorecard import Measured, WorldResults, measure_editors
 from testbed.scores.card_format import BOUND
 from testbed.settings import ExamineSettings
 from testbed.suite import SUITES, read_suite
+
+SCHEMA = pa.schema(
+    {
+        **dict.fromkeys(("editor", "row"), pa.string()),
+        **dict.fromkeys(("numerator", "denominator"), pa.list_(pa.float32())),
+        "share": pa.bool_(),
+        "limits": pa.list_(pa.float64()),
+        **dict.fromkeys(LEVELS, pa.list_(pa.int32())),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +72,18 @@ def run_study(settings: Settings) -> None:
         data["suites"][name]["answers"] = write_references(name, measure_editors(suite.rows, results), about)
         write_json(SUITES, data)
         say(f"{answers_file(name)}: {answers_file(name).stat().st_size:,} bytes")
+
+
+def write_references(suite: str, measured: Measured, about: Mapping[str, Any]) -> str:
+    """Write the table; returns its hash, by which it is known again."""
+    rows = [
+        {"editor": editor, "row": row, **metric._asdict(), **levels}
+        for editor, of in measured.items()
+        for row, (metric, levels) in of.items()
+    ]
+    table = pa.Table.from_pylist(rows, SCHEMA.with_metadata({ABOUT: json.dumps(about)}))
+    pq.write_table(table, answers_file(suite), compression="zstd", compression_level=19)
+    return hash_file(answers_file(suite))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ what each edit came to, intervals.csv has every interval as it is computed from 
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import tyro
@@ -17,7 +18,7 @@ import tyro
 from corpus.errors import InputError
 from experiments.by_case import CASES, read_estimates
 from experiments.command import launch_module
-from experiments.figures import FIGURES, Figure, print_page, read_figures
+from experiments.figures import FIGURES, Figure, read_figures
 from experiments.record import RECORDS
 from testbed.console import say
 from testbed.scores.statistics import Estimate
@@ -67,6 +68,22 @@ def write_tables(source: Path, folder: Path) -> Iterator[Path]:
         else:
             write_csv(rows, path)
         yield path
+
+
+def print_page(figures: Sequence[Figure]) -> str:
+    """The tables of a page, as Markdown."""
+    lines: list[str] = []
+    for is_prose, block in groupby(figures, lambda one: one.row < 0):
+        if is_prose:
+            lines += (one.text or "" for one in block)
+            continue
+        rows = [[*row] for _, row in groupby(block, lambda one: one.row)]
+        names, header = rows[0][0].names, [one.figure for one in rows[0]]
+        side = "---:" if any(one.value is not None for row in rows for one in row) else "---"
+        cells = [[*names, *header], ["---"] * len(names) + [side] * len(header)]
+        cells += [[*row[0].labels, *(one.text or "" for one in row)] for row in rows]
+        lines += (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def write_intervals(cases: Path, path: Path) -> None:

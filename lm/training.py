@@ -134,12 +134,6 @@ def train_step(
     return jax.jit(step, donate_argnums=0, out_shardings=(where, everywhere))
 
 
-@jax.jit
-def all_finite(params: Params) -> jax.Array:
-    """Whether every parameter is a number."""
-    return jnp.all(jnp.array([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(params)]))
-
-
 def _init_state(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
     params = init_params(model, vocabulary, seed)
     if config.scale_by_depth:

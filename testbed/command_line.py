@@ -1,6 +1,5 @@
 """A command line as settings, by tyro; what is wrong with it is said in the words that were typed."""
 
-import difflib
 import io
 import math
 import os
@@ -15,8 +14,6 @@ from typing import Any, TypeVar, get_type_hints
 import docstring_parser
 import tyro
 from docstring_parser import Docstring, DocstringStyle
-
-from testbed.presets import DEFAULT_PRESET
 
 Options = TypeVar("Options")
 HELP = {"-h", "--help"}
@@ -35,40 +32,6 @@ MOST = {
 MOST_OF_ANYTHING = 10**9
 WIDE = "1000"
 """Columns of messages that are not for a terminal yet, so that none is broken."""
-
-
-def preset_of(presets: Mapping[str, Any], args: Sequence[str], more: bool) -> tuple[str, list[str]]:
-    """The preset that a command line begins with, or the default one, and the rest of it.
-
-    Args:
-        more: whether other words may stand in its place, such as names of editors.
-
-    Raises:
-        SystemExit: the first word is not a preset, and can be nothing else or is nearly one; code 2.
-    """
-    first = args[0] if args and not args[0].startswith("-") else ""
-    if first in presets:
-        return first, list(args[1:])
-    if first and (not more or difflib.get_close_matches(first, presets, 1, 0.75)):
-        print(f"error: there is no preset {first!r}; presets are {', '.join(presets)}", file=sys.stderr)
-        raise SystemExit(2)
-    return DEFAULT_PRESET, list(args)
-
-
-def takes_words(settings: Any) -> bool:
-    """Whether words that belong to no option may stand on a command line, such as names of editors."""
-    hints = get_type_hints(type(settings), include_extras=True)
-    return any(tyro.conf.Positional in getattr(hint, "__metadata__", ()) for hint in hints.values())
-
-
-def about_presets(prog: str, presets: Mapping[str, Any], preset: str) -> str:
-    """How presets work, for --help."""
-    names = ", ".join(f"{name} (the default)" if name == DEFAULT_PRESET else name for name in presets)
-    return (
-        f"With a preset: {prog} PRESET [OPTIONS]\n\nA preset is a scale. It sets every option, and options "
-        f"behind it change single ones. Presets: {names}. Defaults below are those of {preset}; "
-        f"{prog} PRESET --help shows another's."
-    )
 
 
 def parse_options(default: Options, prog: str, description: str, args: Sequence[str]) -> Options:

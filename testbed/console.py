@@ -199,11 +199,6 @@ def _draw_texts(
     return out
 
 
-def silence_output() -> None:
-    """Nothing more on standard output, not even from libraries; errors still appear."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
 def _console() -> Console:
     columns, out = os.environ.get("COLUMNS", ""), sys.stderr if _documents else sys.stdout
     at_terminal = out is not None and out.isatty()

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
-from corpus.files import verify_folder
+from corpus.files import verify_folder, write_record
 from testbed.console import show_progress
 from testbed.engine.methods import Method
 from testbed.engine.records import TABLES, table_file
@@ -28,7 +28,7 @@ from testbed.run_parts import RunParts
 from testbed.scores.frame import Frame
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.readers import columns_of
-from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
+from testbed.scores.recalibration import Temperatures, fit_temperatures, recalibrate_results
 from testbed.scores.summary import summarise_results
 from testbed.settings import CaseSettings, EditSettings
 
@@ -77,6 +77,11 @@ def recalibrate(
 ) -> None:
     """Fit the unedited model's temperatures on facts that no case asks, and write them to a file."""
     write_temperatures(path, fit_temperatures(*ask_unasked_facts(world, model, agent, cases, seed)))
+
+
+def write_temperatures(path: Path, temperatures: Temperatures | None) -> None:
+    """Write them, or that there were too few facts."""
+    write_record(path, temperatures._asdict() if temperatures else {})
 
 
 class CaseList(Sequence[Case]):

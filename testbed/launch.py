@@ -3,27 +3,32 @@
 Importing this loads no library but that of options. The work names its module, which is loaded last.
 """
 
+import difflib
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
+
+import tyro
 
 from corpus.errors import InputError
 from corpus.memory import is_lack_of_memory
+from lm.editors.entry import Entry
 from testbed.advice import command_for, words_of_config
 from testbed.cells import escape_controls
-from testbed.command_line import HELP, about_presets, parse_options, preset_of, takes_words
-from testbed.engine.catalogue import configs_of_named, configs_of_one, editor_entries, own_configurations
-from testbed.evaluations.catalogue import own_evaluations, prefix_of
+from testbed.command_line import HELP, parse_options
+from testbed.engine.catalogue import editor_entries, entry_named, whose_options
+from testbed.evaluations.catalogue import evaluation_named, prefix_of
+from testbed.evaluations.interface import Evaluation
 from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
@@ -35,6 +40,7 @@ JSON = "--json"
 VERSION, HELP_ALL, CONFIG = "--version", "--help-all", "--config"
 JSON_OUTPUT, SHOW_LOG = "testbed.console:print_json", "testbed.console:show_log"
 CONFIGURED = ("corpus", "train", "edit")
+TAKES_EDITORS = ("--editor", "--editors")
 ABOUT_CONFIG = f"""
 
 With {CONFIG} FILE in place of a preset, a command repeats what FILE recorded: a run's config.json for corpus
@@ -132,8 +138,8 @@ def run_command(
         prog = f"python -m {name}" if "." in name else f"python -m testbed.{name}".rstrip(".")
         default = None if isinstance(options, Mapping) else options()
         if isinstance(options, Mapping):
-            preset, args = preset_of(options, args, takes_words(options[DEFAULT_PRESET]))
-            description = f"{description}\n\n{about_presets(prog, options, preset)}"
+            preset, args = _preset_of(options, args, _takes_words(options[DEFAULT_PRESET]))
+            description = f"{description}\n\n{_about_presets(prog, options, preset)}"
             default = options[preset]
             if hasattr(default, "evaluations"):
                 description += f" {HELP_ALL} shows the options of every evaluation and editor."
@@ -184,6 +190,40 @@ def run_command(
     return 0
 
 
+def _preset_of(presets: Mapping[str, Any], args: Sequence[str], more: bool) -> tuple[str, list[str]]:
+    """The preset that a command line begins with, or the default one, and the rest of it.
+
+    Args:
+        more: whether other words may stand in its place, such as names of editors.
+
+    Raises:
+        SystemExit: the first word is not a preset, and can be nothing else or is nearly one; code 2.
+    """
+    first = args[0] if args and not args[0].startswith("-") else ""
+    if first in presets:
+        return first, list(args[1:])
+    if first and (not more or difflib.get_close_matches(first, presets, 1, 0.75)):
+        print(f"error: there is no preset {first!r}; presets are {', '.join(presets)}", file=sys.stderr)
+        raise SystemExit(2)
+    return DEFAULT_PRESET, list(args)
+
+
+def _takes_words(settings: Any) -> bool:
+    """Whether words that belong to no option may stand on a command line, such as names of editors."""
+    hints = get_type_hints(type(settings), include_extras=True)
+    return any(tyro.conf.Positional in getattr(hint, "__metadata__", ()) for hint in hints.values())
+
+
+def _about_presets(prog: str, presets: Mapping[str, Any], preset: str) -> str:
+    """How presets work, for --help."""
+    names = ", ".join(f"{name} (the default)" if name == DEFAULT_PRESET else name for name in presets)
+    return (
+        f"With a preset: {prog} PRESET [OPTIONS]\n\nA preset is a scale. It sets every option, and options "
+        f"behind it change single ones. Presets: {names}. Defaults below are those of {preset}; "
+        f"{prog} PRESET --help shows another's."
+    )
+
+
 def load_function(place: str) -> Callable[..., Any]:
     """What "module:function" names, such as the work of a command."""
     module, _, name = place.partition(":")
@@ -208,15 +248,84 @@ def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
         changes["configs"] = configs_of_one(changes["configs"], args, options.editor)
     if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
         # Those of all would be a hundred.
-        changes["configs"] = configs_of_named(changes["configs"], args, options.editors)
+        changes["configs"] = _configs_of_named(changes["configs"], args, options.editors)
     if hasattr(options, "evaluations"):
-        changes["evaluations"] = options.evaluations | own_evaluations(args)
+        changes["evaluations"] = options.evaluations | _own_evaluations(args)
     if hasattr(options, "evaluation") and hasattr(options, "evaluations") and HELP & set(args):
         words = [part for word in args for part in word.split("=", 1)]
         chosen = [name for option, name in pairwise(words) if option == "--evaluation"]
         prefix = prefix_of([options.evaluation, *chosen][-1])
         changes["evaluations"] = {key: one for key, one in changes["evaluations"].items() if key == prefix}
     return replace(options, **changes) if changes else options  # type: ignore[type-var]
+
+
+def _own_evaluations(arguments: Sequence[str]) -> dict[str, Evaluation]:
+    """The user's own evaluations that a command line names, by the prefix of their options.
+
+    Raises:
+        InputError: no such module or class.
+    """
+    return {prefix_of(name): evaluation_named(name)() for name in _named_after("--evaluation", arguments)}
+
+
+def _named_after(option: str, arguments: Sequence[str]) -> Iterator[str]:
+    """The user's own classes that follow an option on a command line."""
+    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    following = False
+    for word in words:
+        if word.startswith("--"):
+            following = word == option
+        elif following and OWN.fullmatch(word):
+            yield word
+
+
+def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
+    """Hyper-parameters of the user's own editors that a command line names, by the prefix of their options.
+
+    Raises:
+        InputError: an editor is named where only one can be, and is not there; or two have one prefix.
+    """
+    editors: dict[str, Entry] = {}
+    words = _split_words(arguments)
+    for before, word in zip(["", *words], words, strict=False):
+        if not OWN.fullmatch(word):
+            continue
+        try:
+            entry = entry_named(word)
+        except InputError:
+            if before in TAKES_EDITORS or not before.startswith("--"):
+                raise
+            continue
+        other = editors.setdefault(entry.options, entry)
+        if other.name != entry.name:
+            raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
+    configs = {options: entry.config for options, entry in editors.items()}
+    return {options: config for options, config in configs.items() if is_dataclass(config) and fields(config)}
+
+
+def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
+    """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
+    words = _split_words(arguments)
+    editors = [word for before, word in pairwise(words) if before == "--editor"]
+    try:
+        options = whose_options([editor, *editors][-1]).options
+    except InputError:
+        # Whoever makes the editor says so.
+        return configs
+    return {key: config for key, config in configs.items() if key == options}
+
+
+def _configs_of_named(
+    configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]
+) -> dict[str, Any]:
+    """The hyper-parameters of the editors that stand on a command line; of `editors` where none does."""
+    names = [word for word in arguments if word in editor_entries() or OWN.fullmatch(word)]
+    options_shown = {whose_options(name).options for name in names or editors}
+    return {key: config for key, config in configs.items() if key in options_shown}
+
+
+def _split_words(arguments: Sequence[str]) -> list[str]:
+    return [part for word in arguments for part in word.split("=", 1)]
 
 
 def _place_in_own(error: BaseException, args: Sequence[str]) -> str:

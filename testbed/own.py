@@ -5,7 +5,7 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from inspect import isclass, isfunction, signature
 from pathlib import Path
@@ -111,14 +111,3 @@ def _describe_found(module: str, attribute: str, found: Any) -> str:
 def option_prefix(name: str) -> str:
     """What options of my_module:MyClass begin with: my-class."""
     return _WORDS.sub("-", name.partition(":")[2]).strip("-").lower()
-
-
-def named_after(option: str, arguments: Sequence[str]) -> Iterator[str]:
-    """The user's own classes that follow an option on a command line."""
-    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    following = False
-    for word in words:
-        if word.startswith("--"):
-            following = word == option
-        elif following and OWN.fullmatch(word):
-            yield word

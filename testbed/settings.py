@@ -8,7 +8,7 @@ import tyro
 
 from lm.config import MeshConfig
 from testbed.engine.catalogue import default_configurations
-from testbed.evaluations.catalogue import default_evaluations, prefix_of
+from testbed.evaluations.catalogue import evaluation_classes, prefix_of
 from testbed.run.lock import shard_from
 from testbed.run.settings import (
     GOLD,
@@ -58,7 +58,8 @@ class CaseSettings:
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
     """Which evaluation: hase, taxi, seesaw, leme, requests, or my_module:MyEvaluation."""
     evaluations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
-        default_factory=default_evaluations, metadata=NO_RESULT
+        default_factory=lambda: {prefix_of(name): kind() for name, kind in evaluation_classes().items()},
+        metadata=NO_RESULT,
     )
     """Settings of every evaluation, by the prefix of their options."""
     cases: CaseConfig = field(default_factory=CaseConfig)

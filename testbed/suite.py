@@ -21,7 +21,6 @@ FOLDER = Path(__file__).with_name("suites")
 SUITES = FOLDER / "suites.json"
 QUICK, LATEST = "quick", "v2"
 """A first look, and the suite that is meant where none is named."""
-ORACLE = "oracle"
 
 
 class Row(NamedTuple):
@@ -117,11 +116,6 @@ def read_suite(name: str, runs: Path) -> Suite:
     rows = _read_rows(data["rows"], {world.name: world.kind for world in worlds})
     title = "a quick look" if name == QUICK else f"suite {name}"
     return Suite(name, title, worlds, rows, tuple(of["references"]), of.get("answers", ""))
-
-
-def can_edit(editor: str, edits: EditSettings) -> bool:
-    """Whether an editor has a number for some edits: the oracle is scored on questions it was not told of."""
-    return editor != ORACLE or edits.chosen_evaluation.can_be_halved
 
 
 def _read_world(name: str, data: Mapping[str, Any], runs: Path) -> SuiteWorld:

@@ -11,7 +11,7 @@ from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init_params
-from testbed.run.accuracy import label_accuracy, sample_labelled
+from testbed.run.trainer import label_accuracy, sample_labelled
 from tests.toys import read_whole
 
 SHAPE = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)

@@ -13,18 +13,13 @@ from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed import ask, edit
 from testbed.engine import catalogue
-from testbed.engine.catalogue import (
-    configs_of_one,
-    default_configurations,
-    editor_entries,
-    entry_named,
-    own_configurations,
-)
+from testbed.engine.catalogue import default_configurations, editor_entries, entry_named
 from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import Questions
 from testbed.engine.requests import build_requests
 from testbed.engine.run_answers import RunAnswers
 from testbed.engine.tuning import method_named
+from testbed.launch import configs_of_one, own_configurations
 from testbed.run.agents import agent_named
 from testbed.run.model import corpus_sample, load_model
 from testbed.run.runs import Run

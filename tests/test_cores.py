@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.scores.cores import lazy_property
-from testbed.scores.metric import ratio_by_case, sum_by_case
+from testbed.scores.metric import sum_by_case
+from testbed.scores.readers import ratio_by_case
 
 
 class Meeting:

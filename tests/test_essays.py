@@ -14,7 +14,7 @@ from corpus.text.sentences import concatenate_sentences
 from corpus.text.store import document_lengths, join_documents, spell_sentences
 from corpus.text.tokenizer import BOS, EOS, SEP, entity_tokenizer, train_bpe
 from corpus.worlds.couples.generated import build_coupled_world
-from testbed.engine.passages import split_sentences as split
+from testbed.engine.records import split_sentences as split
 
 CONFIG = DocumentConfig(length=12, together=0.25, outlined=0.5)
 

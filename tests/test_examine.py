@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from corpus.config import KINDS as LAWS
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_json, seal_folder, verify_folder
+from experiments.freeze_suite import write_references
 from testbed.commands import examine
+from testbed.commands.examine import can_edit, list_changed_references
+from testbed.commands.leaderboard import reference_numbers
 from testbed.engine.results import NoNumbersError, mark_lost_edits
 from testbed.examine import main
-from testbed.reference_answers import (
-    answers_file,
-    list_changed_references,
-    read_references,
-    reference_numbers,
-    write_references,
-)
+from testbed.reference_answers import answers_file, read_references
 from testbed.run.runs import ORIGIN, folder_digest
 from testbed.run.world import load_world
 from testbed.scorecard import Score, WorldResults, card_as_data, make_card, measure_editors
@@ -28,7 +25,7 @@ from testbed.scores.card_format import BOUND, count_by_kind, standing_key
 from testbed.scores.gather import pool_results
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.settings import ExamineSettings
-from testbed.suite import LATEST, QUICK, can_edit, list_suites, read_suite
+from testbed.suite import LATEST, QUICK, list_suites, read_suite
 from tests.attack.cheats import replace_answers
 from tests.attack.test_cheats import draw_results
 from tests.attack.trials import shrink_suite

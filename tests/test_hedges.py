@@ -16,10 +16,10 @@ from bayes.request import EditRequest
 from corpus.config import BuiltinWorld, DocumentConfig, ExactConfig, TokenizerConfig
 from corpus.errors import InputError
 from corpus.exact import draw_world, sample_exact
-from corpus.likelihood import log_ratios
+from corpus.likelihood import hedged_reliability, log_ratios
 from corpus.pipeline import compose_corpus, draw_sentences
 from corpus.seeds import generator
-from corpus.text.hedges import DEGREES, find_phrasing, hedged_reliability, is_hedged, list_hedges
+from corpus.text.hedges import DEGREES, find_phrasing, is_hedged, list_hedges
 from corpus.text.language import Kind
 from corpus.text.reading import Reader
 from corpus.text.sentences import concatenate_sentences, make_sentences

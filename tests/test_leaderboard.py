@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed import report
-from testbed.commands.cards import CheckedCard, list_entries
+from testbed.commands.cards import CheckedCard
+from testbed.commands.leaderboard import list_entries
 from testbed.pages.leaderboard import show_number, write_leaderboard
 from testbed.scores.card_format import FORMAT, Card, CardMethod, CardWorld
 from testbed.suite import read_suite

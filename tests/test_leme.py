@@ -13,9 +13,8 @@ from corpus.errors import InputError
 from corpus.text.language import Kind
 from corpus.text.reading import Reader
 from lm.editors.interface import Info
-from testbed.engine.passages import split_sentences
 from testbed.engine.questions import Questions
-from testbed.engine.records import Circumstances, passage_rows, rows_of_cases, write_rows
+from testbed.engine.records import Circumstances, passage_rows, rows_of_cases, split_sentences, write_rows
 from testbed.engine.results import read_results
 from testbed.evaluations.leme import BELOW, CHILD, COUPLED, EDIT, SYNONYM, TWIN, Leme
 from testbed.evaluations.leme import metrics as m

@@ -5,8 +5,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.text.lookalikes import find_lookalikes
 from testbed import corpus
+from testbed.commands.corpus import find_lookalikes
 from tests.runs import at
 
 WORDS = st.text("aA\u00f6\u00d6\u017fso\u200b\u0308", min_size=1, max_size=4)

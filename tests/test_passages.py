@@ -9,9 +9,16 @@ import pytest
 from corpus.text.tokenizer import BOS, PAD, SEP, UNK
 from lm.delta import LowRank
 from lm.editors.interface import Info
-from testbed.engine.passages import build_openings, over_cores, split_sentences, write_texts
+from testbed.engine.passages import build_openings, over_cores, write_texts
 from testbed.engine.questions import Questions
-from testbed.engine.records import Circumstances, Columns, passage_rows, rows_of_cases, write_rows
+from testbed.engine.records import (
+    Circumstances,
+    Columns,
+    passage_rows,
+    rows_of_cases,
+    split_sentences,
+    write_rows,
+)
 from testbed.engine.results import read_results
 from testbed.protocol import Passage
 from testbed.run.agents import paper_agent

@@ -12,7 +12,7 @@ from corpus.errors import InputError
 from corpus.text.language import Language
 from corpus.text.reading import Reader
 from corpus.text.tokenizer import BOS, EOS, PAD
-from testbed.engine.passages import split_sentences
+from testbed.engine.records import split_sentences
 from tests.toys import spelt_world
 from tests.worlds import make_world
 

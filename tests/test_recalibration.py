@@ -9,17 +9,13 @@ from hypothesis import strategies as st
 
 from testbed.engine.questions import Questions
 from testbed.engine.unasked import ask_unasked_facts
+from testbed.examination import write_temperatures
 from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
 from testbed.run.strata import STRATA, strata_of
 from testbed.scores.gather import pool_results
 from testbed.scores.readers import NO_EDIT, RECALIBRATED, RECALIBRATED_BY_STRATUM
-from testbed.scores.recalibration import (
-    FEWEST,
-    fit_temperatures,
-    recalibrate_results,
-    write_temperatures,
-)
+from testbed.scores.recalibration import FEWEST, fit_temperatures, recalibrate_results
 from testbed.scores.temperature import temper
 from tests.edited import hase_cases
 from tests.random_answers import CASES, HASE, distributions, draw_answers, flat

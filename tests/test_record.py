@@ -11,15 +11,9 @@ from corpus.files import write_json
 from experiments import record, redraw
 from experiments.by_case import CASES, LARGEST
 from experiments.command import run_module
-from experiments.figures import (
-    FIGURES,
-    figures_of_table,
-    flatten_figures,
-    print_page,
-    read_figures,
-    write_figures,
-)
+from experiments.figures import FIGURES, figures_of_table, flatten_figures, read_figures, write_figures
 from experiments.record import RECORDS, share_settings
+from experiments.redraw import print_page
 from testbed.run.runs import Run
 from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Table, markdown_section

@@ -31,7 +31,6 @@ STUDIES = {path.stem: import_module(f"experiments.studies.{path.stem}") for path
 BY_HAND = {
     "demo_worlds": {},
     "many_edits": {"editors": ("keyed", "rome"), "worlds": 1},
-    "stability": {"worlds": 1, "editors": ("lora-down", "rome", "full")},
     "strength": {"editors": ("lora-down", "grace"), "strengths": (0.5, 0.9)},
     "support_law": {},
     "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": ("lora-down", "rome", "full")},
@@ -53,7 +52,6 @@ TOYS = {
     "readings": {"worlds": 1},
     "requests": {"worlds": 1, "some": 1, "untold": 1, "retractions": 4},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},
-    "stability": {"worlds": 1, "vary": ("seed", "tokenizer"), "editors": (*FEW, "full"), "strength": None},
     "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
     "support_law": {"worlds": 1, "editors": ("lora-down",)},
     "table4": {"scale": "paper-cpu", "fact_count": 1000, "editors": FEW},

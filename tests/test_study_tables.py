@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from experiments.measures.equal_strength import request_probability
 from experiments.measures.sequences import are_latest, fit_half_life
-from experiments.studies import stability, transfer
+from experiments.studies import transfer
 from experiments.study import Findings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import REQUEST
@@ -51,24 +51,10 @@ def test_cases_of_one_cluster_are_drawn_together(seed):
     assert both.mean() == pytest.approx(1, abs=0.1), "and crossed levels weigh one on average"
 
 
-def test_models_are_compared_that_differ_in_one_thing():
-    vary = ("seed", "depth", "size", "tokenizer", "world")
-    for factors, counts in ((("seed", "depth"), {"depth": 3, "seed": 6}), (vary, None)):
-        cells = stability.Options(worlds=3, vary=factors, editors=stability.EDITORS).cells
-        pairs = stability.pairs_by_factor(cells)
-        assert {*pairs} == {*factors}
-        assert counts is None or {factor: len(both) for factor, both in pairs.items()} == counts
-        for factor, both in pairs.items():
-            for i, j in both:
-                assert [name for name in cells[i] if cells[i][name] != cells[j][name]] == [factor]
-    with pytest.raises(ValueError, match="3 editors"):
-        stability.Options(editors=("rome", "full"))
-
-
 @pytest.mark.parametrize(("size", "millions"), [("0.4M", 0.4), ("5M", 5), ("20M", 20), ("83M", 83)])
 def test_sizes_are_what_they_are_called(size, millions):
     """And every two of them, and every two seeds of one, are compared once."""
-    options = transfer.Options(sizes=("0.4M", size), seeds=(1, 2), editors=stability.EDITORS)
+    options = transfer.Options(sizes=("0.4M", size), seeds=(1, 2), editors=transfer.EDITORS)
     findings = Findings("transfer", transfer.STUDY, options)
     corpus, training = findings.model_of(findings.cells[-1])
     names = {"0.4M": 300, "83M": 32_000}.get(size, 3700)
@@ -80,6 +66,8 @@ def test_sizes_are_what_they_are_called(size, millions):
     counts = {name: len(both) for name, both in transfer.pair_sizes(cells).items()}
     assert counts == {"seeds of 0.4M": 3, "0.4M against 5M": 9, "0.4M against 83M": 3,
                       "seeds of 5M": 3, "5M against 83M": 3}  # fmt: skip
+    with pytest.raises(ValueError, match="3 editors"):
+        transfer.Options(editors=("rome", "full"))
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=12))

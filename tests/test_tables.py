@@ -8,21 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testbed.pages.page import add_case_counts, add_detectable_row, add_explanations, latex_table
 from testbed.scores.metric import ARROWS, MetricDefinition
 from testbed.scores.statistics import INTERVALS, Comparison, Estimate, Few
 from testbed.scores.tables import (
     MISSING,
     PAGE,
     Table,
-    add_case_counts,
-    add_detectable_row,
-    add_explanations,
     better_of,
     cell_number,
     describe_winners,
     escape_latex,
     format_cell,
-    latex_table,
     markdown_section,
 )
 

@@ -18,6 +18,8 @@ from corpus.text.tokenizer import BOS, EOS, SEP
 from corpus.world import build_world
 from testbed.engine.questions import Questions
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, PROPERTY, REVERSE, UNSHARED, Taxi
+from testbed.evaluations.taxi.beside import COLUMNS as PEOPLE_COLUMNS
+from testbed.evaluations.taxi.beside import RESPONSES, find_changes, people_shares, read_answers
 from testbed.evaluations.taxi.cases import CONTROLS
 from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table
 from testbed.evaluations.taxi.edits import (
@@ -38,8 +40,6 @@ from testbed.evaluations.taxi.metrics import (
     stratum_name,
 )
 from testbed.evaluations.taxi.pairs import pair_cases
-from testbed.evaluations.taxi.people import COLUMNS as PEOPLE_COLUMNS
-from testbed.evaluations.taxi.people import RESPONSES, find_changes, people_shares, read_answers
 from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.readers import BAYESIAN, CHANCE

@@ -17,12 +17,13 @@ from lm.editors.fitting import request_loss
 from lm.editors.interface import edit_batch
 from testbed import edit, tune
 from testbed.advice import ask_options
-from testbed.engine.catalogue import edits_torch_models, entry_named, own_configurations
+from testbed.engine.catalogue import edits_torch_models, entry_named
 from testbed.engine.checks import errors_attributed_to, prepare_editor
 from testbed.engine.file_exchange.requests import describe_request, read_request
 from testbed.engine.prepared_editor import next_edits
 from testbed.engine.tuning import method_named
 from testbed.engine.versions import identify_method
+from testbed.launch import own_configurations
 from testbed.run.runs import Run
 from testbed.settings import EditSettings
 from tests.runs import at, copied, killed_after, python

@@ -26,9 +26,10 @@ from testbed.evaluations.hase import Hase
 from testbed.evaluations.leme import Leme
 from testbed.evaluations.seesaw import Seesaw
 from testbed.evaluations.taxi import Taxi
+from testbed.pages.page import describe_versions
 from testbed.run.agents import agent_named
 from testbed.scores.summary import measure_reader
-from testbed.scores.versions import describe_versions, select_versions, version_of_metric
+from testbed.scores.versions import select_versions, version_of_metric
 from tests.edited import hase_cases
 from tests.frozen import find_edit_figures, make_fixed_toy
 from tests.random_answers import HASE, draw_answers, flat

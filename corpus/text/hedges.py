@@ -65,13 +65,6 @@ def is_hedged(graph: KnowledgeGraph) -> np.ndarray:
     return np.array([False, *(way.is_hedge for way in graph.phrasings)])
 
 
-def hedged_reliability(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
-    """float64[1 + phrasings]: how often statements in each phrasing are right; NaN without a hedge."""
-    known = dict(list_hedges(config))
-    of_ways = [known.get(way.words, np.nan) if way.is_hedge else np.nan for way in graph.phrasings]
-    return np.array([np.nan, *of_ways])
-
-
 def draw_hedged(
     graph: KnowledgeGraph, truth: np.ndarray, facts: np.ndarray, config: ExactConfig, rng: np.random.Generator
 ) -> Sentences:

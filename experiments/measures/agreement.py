@@ -2,56 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from corpus.seeds import generator
-from experiments.study import Findings
 from testbed.engine.results import cluster_levels
-from testbed.evaluations.hase.metrics import METRICS
-from testbed.scores.metric import Metric, metrics_shown_in
-from testbed.scores.statistics import (
-    Estimate,
-    draw_case_weights,
-    kendall_tau,
-    rank_values,
-)
+from testbed.scores.metric import Metric
+from testbed.scores.statistics import Estimate, draw_case_weights, kendall_tau, rank_values
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Table, better_of
+from testbed.scores.tables import better_of
 
 CASES = "cases"
 """One half of a model's cases against the other: how well so few can agree."""
 RESAMPLES = 2000
 
 
-class Agreement(NamedTuple):
-    """How well rankings agree.
-
-    Attributes:
-        tau: the mean over pairs of models, with its interval.
-        pairs: tau of each of them.
-    """
-
-    tau: Estimate
-    pairs: list[float]
-
-    @property
-    def spread(self) -> str:
-        """The least and the most of all pairs."""
-        defined_taus = [t for t in self.pairs if t == t]
-        return (
-            f"{min(defined_taus):.2f} to {max(defined_taus):.2f} ({len(defined_taus)})"
-            if defined_taus
-            else "-"
-        )
-
-
 def rank_agreement(
     editors_by_model: Mapping[str, Sequence[ScoredEditor]],
     metric: str,
     pairs: Mapping[str, list[tuple[int, int]]],
-) -> dict[str, Agreement]:
+) -> dict[str, Estimate]:
     """How far models agree about the order of editors by a metric.
 
     Args:
@@ -72,14 +42,9 @@ def rank_agreement(
     return agreement_by_factor(np.stack(goodness_of_all, 1), np.stack(halves, 1), pairs, least)
 
 
-def values_by_editor(editors: Sequence[ScoredEditor], names: Sequence[str]) -> dict[str, dict[str, Estimate]]:
-    """By editor, some metrics over all cases."""
-    return {e.edits.editor: {name: e.frame.cell(name, e.name) for name in names} for e in editors}
-
-
 def agreement_by_factor(
     goodness: np.ndarray, halves: np.ndarray, which: Mapping[str, list[tuple[int, int]]], cases: int
-) -> dict[str, Agreement]:
+) -> dict[str, Estimate]:
     """How far models agree about editors.
 
     Args:
@@ -91,22 +56,20 @@ def agreement_by_factor(
     by_factor = {}
     for factor, both in which.items():
         taus = np.stack([kendall_tau(goodness[:, i], goodness[:, j]) for i, j in both], axis=1)
-        by_factor[factor] = _agreement_from_taus(taus, cases)
-    by_factor[CASES] = _agreement_from_taus(kendall_tau(halves[:, :, 0], halves[:, :, 1]), cases // 2)
+        by_factor[factor] = _mean_of_taus(taus, cases)
+    by_factor[CASES] = _mean_of_taus(kendall_tau(halves[:, :, 0], halves[:, :, 1]), cases // 2)
     return by_factor
 
 
-def _agreement_from_taus(taus: np.ndarray, cases: int) -> Agreement:
-    """From tau of all cases and of resamples, float64[1 + B, pairs]; pairs without a ranking do not count."""
+def _mean_of_taus(taus: np.ndarray, cases: int) -> Estimate:
+    """Of tau of all cases and of resamples, float64[1 + B, pairs]; pairs without a ranking do not count."""
     is_defined = ~np.isnan(taus[0])
     if not is_defined.any():
-        return Agreement(Estimate(np.nan, np.nan, np.nan, 0), taus[0].tolist())
+        return Estimate(np.nan, np.nan, np.nan, 0)
     resampled = taus[1:, is_defined]
     resampled = resampled[~np.isnan(resampled).any(axis=1)].mean(axis=1)
     low, high = np.quantile(resampled, [0.025, 0.975]) if len(resampled) else (np.nan, np.nan)
-    return Agreement(
-        Estimate(float(taus[0, is_defined].mean()), float(low), float(high), cases), taus[0].tolist()
-    )
+    return Estimate(float(taus[0, is_defined].mean()), float(low), float(high), cases)
 
 
 def weighted_ratios(metrics: Sequence[Metric], weights: np.ndarray) -> np.ndarray:
@@ -136,28 +99,3 @@ def decision_accuracy(
         if a.low > b.high or b.low > a.high:
             alike.append((small[first].value - small[second].value) * (a.value - b.value) > 0)
     return (sum(alike) / len(alike) if alike else None), len(alike)
-
-
-def lead_of(editors: Sequence[ScoredEditor], better: str, worse: str, metric: str) -> float | None:
-    """By how much one editor is better than another by a metric; None where one of them is not there."""
-    values = values_by_editor(editors, [metric])
-    if not {better, worse} <= set(values):
-        return None
-    pair = np.array([values[name][metric].value for name in (better, worse)])
-    first, second = rank_values(pair, better_of(editors[0].evaluation.metrics)[metric]).tolist()
-    return first - second
-
-
-def stability_table(findings: Findings, pairs: Mapping[str, list[tuple[int, int]]]) -> Table:
-    """How far rankings agree, by what differs between models."""
-    options, names = findings.options, metrics_shown_in(METRICS, "compared")
-    by_model = {findings.run_of(cell).name: findings.editors(**cell) for cell in options.cells}
-    taus = {name: rank_agreement(by_model, name, pairs) for name in names}
-    rows = [[name, *(c for one in of.values() for c in (one.tau, one.spread))] for name, of in taus.items()]
-    header = ["metric", *(cell for factor in taus[names[0]] for cell in (factor, f"{factor}, least to most"))]
-    stop = "as they are" if options.strength is None else f"at a strength of {options.strength:g}"
-    note = (
-        f"Editors {stop}, {options.edits} edits of each model. ± is half of a 95% interval over cases; in "
-        f"brackets the number of pairs of models. `{CASES}`: halves of one model's cases against each other."
-    )
-    return Table("stability", f"Kendall's tau-b of {len(options.editors)} editors", header, rows, note)

@@ -1,6 +1,7 @@
 """Edit facts in the model, score every edit."""
 
 import errno
+import math
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -9,17 +10,17 @@ from typing import Any, NamedTuple
 
 from bayes.interface import Agent
 from corpus.errors import InputError
-from corpus.files import verify_folder, write_json, write_json_once
+from corpus.files import verify_folder, write_json, write_json_once, write_record
 from lm.language_model import LanguageModel
 from testbed.console import print_table, say, show_progress
 from testbed.engine.catalogue import entry_named
 from testbed.engine.methods import Method
 from testbed.engine.plan import PLAN
-from testbed.engine.records import Columns, control_stem, is_complete
+from testbed.engine.records import SUMMARY, Columns, control_stem, is_complete
 from testbed.engine.results import NoNumbersError, halves_of, read_results
 from testbed.engine.sweep import Sweep, finish_sweep
 from testbed.engine.trace import CONFIG, folder_of, inputs_of, read_config, read_notes, why_misplaced
-from testbed.engine.tuning import method_named, tuning_origin, with_tuned_settings
+from testbed.engine.tuning import method_named, with_tuned_settings
 from testbed.engine.versions import identify_method, versions_of_cases
 from testbed.evaluations.catalogue import evaluation_named, version_of_cases
 from testbed.examination import draw_cases, recalibrate
@@ -29,14 +30,16 @@ from testbed.protocol import Case
 from testbed.run.agents import agent_named, describe_standard
 from testbed.run.lock import BusyError, one_of_several, only_one
 from testbed.run.model import load_trained
-from testbed.run.runs import Run
+from testbed.run.runs import Run, folder_digest
 from testbed.run.runtime import circumstances, numeric_flags
 from testbed.run.world import World
+from testbed.scores.frame import Frame
 from testbed.scores.gather import FITTED_HALF, describe_circumstances, describe_missing_numbers
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results, temperatures_file
-from testbed.scores.summary import control_reader, summarise_results, write_summary
+from testbed.scores.statistics import Estimate
+from testbed.scores.summary import control_reader, summarise_results
 from testbed.settings import CaseSettings, EditSettings
 from testbed.waiting import doing
 
@@ -142,9 +145,16 @@ def plan_jobs(options: EditSettings) -> Jobs:
         trace = shared | {"editor": name, "method": identify_method(name, method)}
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
-    origin = {"tuned": tuning_origin(options), "made_with": circumstances()}
+    origin = {"tuned": _tuning_origin(options), "made_with": circumstances()}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
+
+
+def _tuning_origin(settings: "EditSettings") -> dict[str, str] | None:
+    """On which run and in which world hyper-parameters were chosen; None where they are set."""
+    if not settings.tuned:
+        return None
+    return {"run": settings.tuned, "world": folder_digest(Run(settings.runs, settings.tuned).world)}
 
 
 def trace_cases(run: Run, checkpoint: Path | None, options: CaseSettings) -> dict[str, Any]:
@@ -260,7 +270,7 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
                 say(note)
         summary = summarise_results(evaluation, results, job.name, controls)
         try:
-            write_summary(summary, job.folder, judged_by, results.lost_edits)
+            _write_summary(summary, job.folder, judged_by, results.lost_edits)
         except OSError as error:
             if error.errno not in READ_ONLY:
                 raise
@@ -278,3 +288,18 @@ def print_headlines(jobs: Jobs, options: CaseSettings) -> None:
     )
     say(f"the standard is {judged_by}")
     say(f"python -m testbed.report {jobs.run.options} shows everything else")
+
+
+def _write_summary(frame: Frame, folder: Path, standard: str, lost: int = 0) -> None:
+    """summary.json: the estimates, who is the standard, and how many edits gave no numbers."""
+
+    def estimate_as_data(e: Estimate) -> dict:
+        known = e._asdict() | {"few": [few._asdict() for few in e.few]}
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in known.items() if v != []}
+
+    tables: dict[str, dict[str, dict[str, Any]]] = {}
+    for of, cell in frame.rows():
+        metrics = tables.setdefault(of["subset"], {}).setdefault(of["reader"], {})
+        if isinstance(cell, Estimate):
+            metrics[of["metric"]] = estimate_as_data(cell)
+    write_record(folder / SUMMARY, {"standard": standard, "without numbers": lost, "subsets": tables})

@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -37,7 +37,7 @@ from testbed.commands.export import export
 from testbed.commands.score import import_answers
 from testbed.commands.train import train
 from testbed.console import print_table, say
-from testbed.engine.catalogue import whose_options
+from testbed.engine.catalogue import editor_entries, whose_options
 from testbed.engine.file_exchange.cases import hash_cases
 from testbed.engine.integrity import hash_weights
 from testbed.engine.results import read_results
@@ -47,7 +47,7 @@ from testbed.evaluations.catalogue import evaluation_named
 from testbed.exam_dataset import write_exam_card
 from testbed.own import plain_name
 from testbed.protocol import Case
-from testbed.reference_answers import list_changed_references, read_references
+from testbed.reference_answers import read_references
 from testbed.run.lock import only_one, only_one_at
 from testbed.run.model import load_model
 from testbed.run.runs import ORIGIN, differing_settings, finished_training, fit_settings, provenance
@@ -67,7 +67,10 @@ from testbed.scores.recalibration import recalibrate_results
 from testbed.scores.tables import format_cell, markdown_section
 from testbed.scores.versions import select_versions
 from testbed.settings import EditSettings, ExamineSettings, ExportSettings, ScoreSettings
-from testbed.suite import LATEST, SUITES, Suite, SuiteWorld, can_edit, read_suite
+from testbed.suite import LATEST, SUITES, Suite, SuiteWorld, read_suite
+
+ORACLE = "oracle"
+
 
 PAGE = "scorecard.md"
 TWIN, TWIN_SECRET = "-twin", "twin.json"
@@ -134,6 +137,14 @@ def examine(options: ExamineSettings) -> None:
         say(f"python -m testbed.examine answers --name my-editor{which}")
     else:
         report_cards(options, suite, editors, beside, results, digests, folders)
+
+
+def list_changed_references(about: Mapping[str, Any]) -> Iterator[str]:
+    """Which references have changed since their answers were written, in words."""
+    entries = editor_entries()
+    for name, version in about.get("versions", {}).items():
+        if entries[name].version != version:
+            yield f"{name} is version {entries[name].version} here; its numbers are of version {version}"
 
 
 def find_suite(name: str, runs: Path, twin: bool = False) -> Suite:
@@ -237,6 +248,11 @@ def edit_world(
         by_editor[editor.name] = edit_by_one(own, judged)
         jax.clear_caches()
     return by_editor
+
+
+def can_edit(editor: str, edits: EditSettings) -> bool:
+    """Whether an editor has a number for some edits: the oracle is scored on questions it was not told of."""
+    return editor != ORACLE or edits.chosen_evaluation.can_be_halved
 
 
 def edit_by_one(settings: EditSettings, judged: JudgedCases) -> Jobs:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from corpus.errors import InputError
 from corpus.files import staged_folder
 from lm.config import ModelConfig
@@ -17,7 +19,7 @@ from testbed.open_run import headline_grid
 from testbed.own import plain_name
 from testbed.pages.chapter import Material, Picture
 from testbed.pages.charts import draw_training
-from testbed.pages.explorer.view import add_faults, view_of
+from testbed.pages.explorer.view import NONE, Column, View, view_of
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
 from testbed.pages.page import EvaluationChapter, Page, write_page
 from testbed.run.earlier import describe_earlier
@@ -31,16 +33,12 @@ from testbed.run.runs import (
     unlike_settings,
 )
 from testbed.run.world import World, kind_of_world, load_world
-from testbed.scores.comparison import (
-    compare_editors,
-    describe_incomparable,
-    frame_of_differences,
-    reference_named,
-)
-from testbed.scores.frame import concat_frames
+from testbed.scores.comparison import Differences, compare_editors, describe_incomparable, reference_named
+from testbed.scores.frame import ALL, EDITOR, EDITS, Frame, Keys, concat_frames, make_frame
 from testbed.scores.gather import gather_results
 from testbed.scores.headlines import headline_subset
-from testbed.scores.summary import frame_of_sequences, score_editors
+from testbed.scores.summary import ScoredEditor, frame_of_sequences, score_editors
+from testbed.scores.tables import Cell
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 from testbed.waiting import doing
 
@@ -108,7 +106,7 @@ def _write_explorer(
             part.key,
             part.chapter.title,
             part.editors,
-            add_faults([view_of(e) for e in part.editors], part.editors),
+            _add_faults([view_of(e) for e in part.editors], part.editors),
             {e.name: ask_options(runs[0], e.edits.editor, e.edits.settings) for e in part.editors},
         )
         for part in chapters
@@ -119,6 +117,18 @@ def _write_explorer(
             worlds[folder_digest(run.world)] = load_world(run)
     of_runs = [worlds[folder_digest(run.world)] for run in runs]
     write_explorer(explored, of_runs, ", ".join(run.name for run in runs), folder)
+
+
+def _add_faults(views: Sequence[View], editors: Sequence[ScoredEditor]) -> list[View]:
+    """The views with a column that says why an edit left no numbers, where some did."""
+    if not any(editor.edits.results.lost_edits for editor in editors):
+        return list(views)
+    says = "What in the edit is no number, so that the model it edited gives no answer."
+    faults = [editor.edits.results.cases["fault"] for editor in editors]
+    columns = [Column("fault", "no numbers", says, np.where(some == "", NONE, some)) for some in faults]
+    return [
+        view._replace(columns=[*view.columns, column]) for view, column in zip(views, columns, strict=True)
+    ]
 
 
 def _describe_worlds(runs: Sequence[Run], world: World) -> str:
@@ -195,7 +205,7 @@ def draw_chapter(
         say(sentence)
     compared = compare_editors(editors, reference, subset)
     own = [part for editor in editors for part in (editor.frame, frame_of_sequences(editor))]
-    frame = concat_frames([*own, frame_of_differences(editors, compared, subset)])
+    frame = concat_frames([*own, _frame_of_differences(editors, compared, subset)])
     folder = report / plain_name(name)
     folder.mkdir()
     doing(f"drawing pictures, {name}")
@@ -205,3 +215,17 @@ def draw_chapter(
     view = view_of(editors[0])
     columns = {c.metric: c.key for c in view.columns if c.metric}
     return EvaluationChapter(plain_name(name), chapter, editors, frame, columns, view.subsets)
+
+
+def _frame_of_differences(
+    editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
+) -> Frame:
+    """Every editor less one reference, over the cases that both have."""
+    rows: list[tuple[Keys, Cell]] = []
+    for editor, metrics in differences.comparisons.items():
+        both: dict[str, Cell] = {EDITS: max((of.cases for of in metrics.values()), default=None)}
+        rows += [
+            ((editor, editor, EDITOR, subset, metric, differences.reference), cell)
+            for metric, cell in (both | metrics).items()
+        ]
+    return make_frame(rows, editors[0].evaluation.metrics)

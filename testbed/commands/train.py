@@ -11,20 +11,22 @@ import jax
 
 from corpus.errors import InputError
 from corpus.seeds import integer
+from corpus.text.tokenizer import Tokenizer
 from lm.checkpoint_files import latest_checkpoint
 from lm.checkpoints import load_checkpoint
 from lm.cluster import broadcast_value, join_cluster, require_same
-from lm.config import ClusterConfig, Precision
+from lm.config import ClusterConfig, ModelConfig, Precision
 from lm.flops import attainable_flops
+from lm.huggingface import read_architecture
 from lm.language_model import LanguageModel
 from lm.mesh import make_mesh
 from lm.training import OwnTexts, abstract_state, go_on_training, start_training
 from testbed.cells import Shown, show_number
-from testbed.console import print_table, say, show_progress, silence_output
+from testbed.console import print_table, say, show_progress
 from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.run.earlier import ask_after_reading, ask_before_reading, write_own_texts
 from testbed.run.lock import only_one
-from testbed.run.pretrained import inputs_of_training, load_pretrained, shape_of
+from testbed.run.pretrained import inputs_of_training, load_pretrained, require_same_tokenizer
 from testbed.run.reading import open_rows
 from testbed.run.runs import Run, claim_stage, folder_digest, recorded_settings
 from testbed.run.runtime import keep_freed_memory, prepare_jax
@@ -57,7 +59,7 @@ def train(options: TrainSettings) -> None:
     prepare_jax()
     run = Run(options.runs, options.run)
     if options.cluster.process > 0:
-        silence_output()
+        _silence_output()
     with join_cluster(options.cluster):
         doing("loading the corpus and compiling a step")
         world = load_world(run)
@@ -66,10 +68,15 @@ def train(options: TrainSettings) -> None:
             _train_alone(run, world, options, began)
 
 
+def _silence_output() -> None:
+    """Nothing more on standard output, not even from libraries; errors still appear."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -> None:
     newest = latest_checkpoint(run.checkpoints)
     if options.model_from:
-        options = replace(options, model=shape_of(options, world.tokenizer))
+        options = replace(options, model=_shape_of(options, world.tokenizer))
     options = _settle_precision(run, options, newest is not None)
     config, model = options.train, options.model
     rows = open_rows(run, world, options)
@@ -128,6 +135,20 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     print_table(f"model {run.folder}", ("", "value"), figures)
     if options.minutes is not None and not run.finished_file.exists():
         say(f"{options.minutes:g} minutes are over; the same command goes on")
+
+
+def _shape_of(options: TrainSettings, tokenizer: Tokenizer) -> ModelConfig:
+    """The shape of the model that a training goes on from, computed as its options say.
+
+    Raises:
+        InputError: as `load_pretrained`.
+    """
+    folder = Path(options.model_from)
+    require_same_tokenizer(folder, tokenizer)
+    asked = options.model
+    return replace(
+        read_architecture(folder).config, precision=asked.precision, remat=asked.remat, unroll=asked.unroll
+    )
 
 
 def _own_texts(run: Run, world: World, options: TrainSettings) -> OwnTexts:

@@ -8,18 +8,16 @@ import difflib
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from functools import cache
 from inspect import isfunction, signature
-from itertools import pairwise
 from typing import Any
 
 from corpus.errors import InputError
 from lm.editors.entry import Entry
 from testbed.engine.methods import Control
-from testbed.own import ISOLATED, OWN, find_own, import_own, option_prefix
+from testbed.own import ISOLATED, find_own, import_own, option_prefix
 
 FAMILIES = ("lm.editors", "testbed.engine")
 """Packages whose folders may hold editors."""
@@ -27,7 +25,6 @@ FORMS = (
     "an editor in PyTorch is a function edit(model, tokenizer, request), or a class with that method; one in "
     "JAX is a class with prepare(model, corpus_sample) and edit(model, state, request, key)"
 )
-TAKES_EDITORS = ("--editor", "--editors")
 
 
 @cache
@@ -86,51 +83,6 @@ def whose_options(name: str) -> Entry:
     return editor_entries().get(entry.options, entry)
 
 
-def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
-    """Hyper-parameters of the user's own editors that a command line names, by the prefix of their options.
-
-    Raises:
-        InputError: an editor is named where only one can be, and is not there; or two have one prefix.
-    """
-    editors: dict[str, Entry] = {}
-    words = _split_words(arguments)
-    for before, word in zip(["", *words], words, strict=False):
-        if not OWN.fullmatch(word):
-            continue
-        try:
-            entry = entry_named(word)
-        except InputError:
-            if before in TAKES_EDITORS or not before.startswith("--"):
-                raise
-            continue
-        other = editors.setdefault(entry.options, entry)
-        if other.name != entry.name:
-            raise InputError(f"{other.name} and {entry.name} both have options --{entry.options}; rename one")
-    configs = {options: entry.config for options, entry in editors.items()}
-    return {options: config for options, config in configs.items() if is_dataclass(config) and fields(config)}
-
-
-def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
-    """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
-    words = _split_words(arguments)
-    editors = [word for before, word in pairwise(words) if before == "--editor"]
-    try:
-        options = whose_options([editor, *editors][-1]).options
-    except InputError:
-        # Whoever makes the editor says so.
-        return configs
-    return {key: config for key, config in configs.items() if key == options}
-
-
-def configs_of_named(
-    configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]
-) -> dict[str, Any]:
-    """The hyper-parameters of the editors that stand on a command line; of `editors` where none does."""
-    names = [word for word in arguments if word in editor_entries() or OWN.fullmatch(word)]
-    options_shown = {whose_options(name).options for name in names or editors}
-    return {key: config for key, config in configs.items() if key in options_shown}
-
-
 def edits_torch_models(thing: Any) -> bool:
     """Whether it is edit(model, tokenizer, request), or a class with such a method."""
     edit = getattr(thing, "edit", None) if isinstance(thing, type) else thing
@@ -138,10 +90,6 @@ def edits_torch_models(thing: Any) -> bool:
         return False
     names = [name for name in signature(edit).parameters if name != "self"]
     return names == ["model", "tokenizer", "request"]
-
-
-def _split_words(arguments: Sequence[str]) -> list[str]:
-    return [part for word in arguments for part in word.split("=", 1)]
 
 
 def _own_entry(name: str) -> Entry:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from corpus.text.tokenizer import BOS, SEP, UNK, Tokenizer
 from lm.attention import Array
 from lm.decoding import Sampling, write
 from lm.delta import Delta
@@ -169,12 +168,3 @@ def over_cores(function: jax.stages.Wrapped, cores: int, **static: Any) -> Calla
         return jax.tree.map(lambda *x: np.concatenate(x), *returned)
 
     return share_edits
-
-
-def split_sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:
-    """The sentences of a document's tokens; the last is what stands behind the last stop, be it nothing."""
-    tokens = document[int(len(document) > 0 and document[0] == BOS) :]
-    # The mark that begins documents is not a word of one, but decoding would pass over it.
-    tokens = np.where(tokens == BOS, UNK, tokens)
-    parts = np.split(tokens, np.flatnonzero(tokens == SEP))
-    return [tokenizer.decode(part[part != SEP].tolist()) for part in parts] if len(tokens) else []

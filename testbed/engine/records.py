@@ -22,11 +22,10 @@ import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.files import CHECKSUMS, staged_file
-from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.reading import Line, Reader
-from corpus.text.tokenizer import PAD, Tokenizer
+from corpus.text.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
 from lm.editors.interface import Info
-from testbed.engine.passages import Texts, split_sentences, texts_of
+from testbed.engine.passages import Texts, texts_of
 from testbed.engine.questions import ModelAnswers
 from testbed.protocol import BEFORE, Case, Facet
 from testbed.run.object_names import ObjectNames
@@ -225,6 +224,15 @@ def passage_rows(
     return rows
 
 
+def split_sentences(tokenizer: Tokenizer, document: np.ndarray) -> list[str]:
+    """The sentences of a document's tokens; the last is what stands behind the last stop, be it nothing."""
+    tokens = document[int(len(document) > 0 and document[0] == BOS) :]
+    # The mark that begins documents is not a word of one, but decoding would pass over it.
+    tokens = np.where(tokens == BOS, UNK, tokens)
+    parts = np.split(tokens, np.flatnonzero(tokens == SEP))
+    return [tokenizer.decode(part[part != SEP].tolist()) for part in parts] if len(tokens) else []
+
+
 def line_row(line: Line) -> dict:
     """A sentence as it was read, as a row of `LINE` has it."""
     row: dict = {"text": line.text, "flaw": line.flaw, "kind": None}
@@ -234,17 +242,6 @@ def line_row(line: Line) -> dict:
         row |= dict(zip(_ATOM, a, strict=True))
         row |= dict(zip((f"{name}_b" for name in _ATOM), b or (), strict=False))
     return row
-
-
-def line_of(row: dict) -> Line:
-    """The sentence that `line_row` wrote."""
-    if row["kind"] is None:
-        return Line(row["text"], None, row["flaw"])
-    a = Atom(row["subject"], row["relation"], row["object"])
-    has_second = row["subject_b"] is not None
-    b = Atom(row["subject_b"], row["relation_b"], row["object_b"]) if has_second else None
-    sentence = Sentence(Kind(row["kind"]), row["label"], a, b, row["phrasing"])
-    return Line(row["text"], sentence, row["flaw"])
 
 
 def no_rows() -> Rows:

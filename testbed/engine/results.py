@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpus.errors import InputError
+from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.reading import Line
-from testbed.engine.records import TABLES, WHEN, WORDS, Columns, line_of, read_table, table_file
+from testbed.engine.records import TABLES, WHEN, WORDS, Columns, read_table, table_file
 from testbed.protocol import ABSENT, Facet
 
 AFTER_AN_EDIT = {"lm", "lm_open", "lm_answer", "lines", "ended", "tokens", "log_p"}
@@ -367,12 +368,23 @@ def _read_passages(table: pa.Table, case: np.ndarray) -> Passages:
         # In one world a text is always read in the same way.
         new_texts = {text: i for i, text in enumerate(texts) if text not in line_of_text}
         rows = items.take(pa.array([*new_texts.values()], pa.int64())).to_pylist()
-        line_of_text |= {row["text"]: line_of(row) for row in rows}
+        line_of_text |= {row["text"]: _line_of(row) for row in rows}
         for i in range(len(table)):
             lines[i, w] = tuple(line_of_text[text] for text in texts[edges[i] : edges[i + 1]])
     sample = table["sample"].to_numpy().astype(np.int64)
     numbers = map(stack_times, ("ended", "tokens", "log_p"))
     return Passages(case, _text_column(table["role"]), sample, lines, *numbers)
+
+
+def _line_of(row: dict) -> Line:
+    """The sentence that `line_row` wrote."""
+    if row["kind"] is None:
+        return Line(row["text"], None, row["flaw"])
+    a = Atom(row["subject"], row["relation"], row["object"])
+    has_second = row["subject_b"] is not None
+    b = Atom(row["subject_b"], row["relation_b"], row["object_b"]) if has_second else None
+    sentence = Sentence(Kind(row["kind"]), row["label"], a, b, row["phrasing"])
+    return Line(row["text"], sentence, row["flaw"])
 
 
 def _read_column(column: pa.ChunkedArray, kind: type[Facet]) -> np.ndarray:

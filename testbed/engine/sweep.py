@@ -5,7 +5,7 @@ rows that it stored.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,7 +50,7 @@ from testbed.engine.records import (
     write_rows,
 )
 from testbed.engine.requests import tell_method
-from testbed.engine.trace import CONFIG, NOTES, add_notes
+from testbed.engine.trace import CONFIG, NOTES, read_notes
 from testbed.protocol import Case, names_of_controls
 from testbed.run.earlier import compare_to_earlier, read_earlier
 from testbed.run.lock import ALL, Shard, shard_from
@@ -131,7 +131,7 @@ class Sweep:
             for number, chunk in enumerate(pending):
                 with work.watch.look():
                     self._edit_chunk(work, chunk, advance, is_first=not number)
-            add_notes(folder, work.watch.describe())
+            _add_notes(folder, work.watch.describe())
         if self.shard == ALL:
             finish_sweep(folder, self.columns, self.controls)
 
@@ -234,6 +234,13 @@ class Sweep:
                 figures = {"flops": editor.flops_per_case(last), "peak_bytes": editor.bytes_per_case(last)}
             write_json_once(cost, figures | {"prepare_seconds": seconds})
         return Work(editor, plan, folder / "parts", watch)
+
+
+def _add_notes(folder: Path, notes: Iterable[str]) -> None:
+    """Keep what is to be told of some edits, beside what was kept of them before."""
+    known = read_notes(folder)
+    if new := [note for note in notes if note not in known]:
+        write_json(folder / NOTES, {"notes": [*known, *new]})
 
 
 def note_differences(work: Work, which: np.ndarray, control: str, edits: Edits | None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import InputError
-from corpus.files import hash_content, list_sealed, read_json, write_json
+from corpus.files import hash_content, list_sealed, read_json
 from testbed.engine.records import is_complete, is_written
 from testbed.engine.versions import Version, hash_reads, version_of_editor, versions_of_cases
 from testbed.own import plain_name
@@ -145,13 +145,6 @@ def why_left_out(run: Run, config: dict[str, Any], cases: Version) -> str:
         return ""
     what = f"{', '.join(other)} it was made from is not there"
     return f"was made from another run and is left out: {what}; edit again"
-
-
-def add_notes(folder: Path, notes: Iterable[str]) -> None:
-    """Keep what is to be told of some edits, beside what was kept of them before."""
-    known = read_notes(folder)
-    if new := [note for note in notes if note not in known]:
-        write_json(folder / NOTES, {"notes": [*known, *new]})
 
 
 def read_notes(folder: Path) -> list[str]:

@@ -99,10 +99,3 @@ def with_tuned_settings(run: Run, editors: Sequence[str], settings: "EditSetting
         each = "; ".join(f"{path}: {budget}" for path, budget in budgets.items())
         raise InputError(f"not every editor was tuned with the same budget ({each}); tune with one for all")
     return configs
-
-
-def tuning_origin(settings: "EditSettings") -> dict[str, str] | None:
-    """On which run and in which world hyper-parameters were chosen; None where they are set."""
-    if not settings.tuned:
-        return None
-    return {"run": settings.tuned, "world": folder_digest(Run(settings.runs, settings.tuned).world)}

@@ -34,7 +34,7 @@ from corpus.files import hash_content, hash_file
 from testbed.engine import VERSION as ASKING
 from testbed.engine.catalogue import FAMILIES, editor_entries
 from testbed.own import ISOLATED, OURS
-from testbed.run.runs import Run, recorded_version
+from testbed.run.runs import Run, _recorded_stages
 from testbed.run.settings import GOLD, as_plain_data
 
 if TYPE_CHECKING:
@@ -110,8 +110,13 @@ def describe_other_versions(run: Run) -> list[str]:
         f"{what} of {run.folder} was made by another version of this code, which may write or read it "
         f"differently; if that matters, make a new one under another --run"
         for stage, what in PARTS.items()
-        if recorded_version(run, stage) not in (None, STAGES[stage])
+        if _recorded_version(run, stage) not in (None, STAGES[stage])
     ]
+
+
+def _recorded_version(run: Run, stage: str) -> int | None:
+    """The version of the code that made a stage; None where nobody made it, or wrote that down."""
+    return _recorded_stages(run)[0].get(stage, {}).get("version")
 
 
 def path_of(thing: Any) -> str:

@@ -7,13 +7,13 @@ Importing this loads no NumPy and no JAX, since command lines are made from it.
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from corpus.errors import InputError
 from testbed.evaluations.interface import Evaluation
-from testbed.own import import_own, named_after, option_prefix
+from testbed.own import import_own, option_prefix
 
 if TYPE_CHECKING:
     from testbed.scores.gather import RecordedEvaluation
@@ -29,20 +29,6 @@ def evaluation_classes() -> dict[str, type[Evaluation]]:
         if folder.ispkg:
             classes[folder.name] = importlib.import_module(f"{PACKAGE}.{folder.name}").EVALUATION
     return classes
-
-
-def default_evaluations() -> dict[str, Evaluation]:
-    """The built-in evaluations with their default settings, by the prefix of their options."""
-    return {prefix_of(name): kind() for name, kind in evaluation_classes().items()}
-
-
-def own_evaluations(arguments: Sequence[str]) -> dict[str, Evaluation]:
-    """The user's own evaluations that a command line names, by the prefix of their options.
-
-    Raises:
-        InputError: no such module or class.
-    """
-    return {prefix_of(name): evaluation_named(name)() for name in named_after("--evaluation", arguments)}
 
 
 def evaluation_named(name: str) -> type[Evaluation]:

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,10 +25,10 @@ from testbed.pages.palette import (
     JOIN,
     LINES,
     MODEL,
+    ON_DARK,
     PAPER,
     QUIET,
     TEXT,
-    add_dark_inks,
     assign_slots,
     colour_of,
     has_ring,
@@ -36,10 +37,13 @@ from testbed.run.strata import SUPPORT_BINS
 from testbed.scores.frame import EDITOR, Frame
 from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import Estimate
-from testbed.scores.views import View, lines_of, make_table
+from testbed.scores.views import Column, View, choose_readers, make_table
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 
 STYLE: dict = {
     "font.size": 10,
@@ -73,11 +77,26 @@ def save_figure(figure: Figure, path: Path) -> None:
             if path.suffix == ".svg":
                 svg = io.StringIO()
                 figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
-                aside.write_text(add_dark_inks(svg.getvalue()), encoding="utf-8")
+                aside.write_text(_add_dark_inks(svg.getvalue()), encoding="utf-8")
             else:
                 figure.savefig(aside, format="png")
     finally:
         plt.close(figure)
+
+
+def _add_dark_inks(svg: str) -> str:
+    """A picture of Matplotlib's, in which a dark page shows the twin of each ink.
+
+    What cannot stand in XML, such as control characters of names, becomes a sign that says so.
+    """
+    rules = (
+        f'[style*="{how}: {light}"]{{{how}:{dark}!important}}'
+        for light, dark in ON_DARK.items()
+        for how in ("fill", "stroke")
+    )
+    style = f"<style>@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
+    head, end, rest = NOT_XML.sub("\ufffd", svg).partition("<defs>")
+    return f"{head}{style}{end}{rest}"
 
 
 FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
@@ -116,10 +135,15 @@ def draw_chart(chart: Chart, frame: Frame, folder: Path) -> Picture:
     return Picture(chart.file, chart.says, describe_extremes(values, what))
 
 
-def has_values(chart: Chart, frame: Frame) -> bool:
-    """Whether there is anything to draw; not where no edit of this world has what the chart is about."""
-    who = BAYESIAN if chart.kind == "bins" else EDITOR
-    return chart.kind == "lines" or any(_points_of(frame, one, who) for one in chart.lines.values())
+def lines_of(frame: Frame, lines: Mapping[str, Sequence[str | Column]]) -> dict[str, dict[str, list[Any]]]:
+    """By editor and by name of a line, its estimates; of the editors that have all of them."""
+    tables = {name: make_table(View("", name, columns), frame) for name, columns in lines.items()}
+    by_line = {name: {str(who): cells for who, *cells in table.rows} for name, table in tables.items()}
+    return {
+        editor: {name: of[editor] for name, of in by_line.items()}
+        for editor in choose_readers(frame, (EDITOR,))
+        if all(None not in of.get(editor, [None]) for of in by_line.values())
+    }
 
 
 def _points_of(frame: Frame, columns: Sequence[Any], *who: str) -> dict[str, list[Any]]:

@@ -3,23 +3,44 @@
 import base64
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+import bayes
 from testbed.pages.chapter import Chapter, Picture
 from testbed.pages.palette import assign_slots, has_ring, palette_css
 from testbed.pages.templates import load_template
 from testbed.run.runs import provenance
-from testbed.scores import tables
 from testbed.scores.frame import EDITS, Frame
 from testbed.scores.headlines import headline_subset
 from testbed.scores.metric import ARROWS
-from testbed.scores.readers import READERS
-from testbed.scores.statistics import Estimate
+from testbed.scores.readers import READERS, EvaluationMetrics
+from testbed.scores.statistics import (
+    INTERVALS,
+    LEAST,
+    MANY_WORLDS,
+    WORLD,
+    Comparison,
+    Estimate,
+    detectable_difference,
+)
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.versions import describe_versions, select_versions, version_of_metric
+from testbed.scores.tables import (
+    PAGE,
+    SIGNIFICANT,
+    Cell,
+    Table,
+    case_counts,
+    cell_number,
+    describe_winners,
+    escape_latex,
+    format_cell,
+    markdown_section,
+)
+from testbed.scores.versions import select_versions, version_of, version_of_metric
 
 HEADER = ("evaluation", "editor", "subset", "reader", "metric", "value", "low", "high", "cases", "clusters")
 VERSIONS = ("evaluation version", "agent version", "metric version", "label")
@@ -74,9 +95,8 @@ def write_page(page: Page, folder: Path) -> Path:
     texts = {
         "index.html": _render_html(page, folder),
         "summary.csv": _render_csv(page.chapters),
-        "summary.md": "\n".join(map(tables.markdown_section, every)),
-        "summary.tex": "% Needs \\usepackage{booktabs,graphicx}\n"
-        + "\n".join(map(tables.latex_table, every)),
+        "summary.md": "\n".join(map(markdown_section, every)),
+        "summary.tex": "% Needs \\usepackage{booktabs,graphicx}\n" + "\n".join(map(latex_table, every)),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -89,18 +109,18 @@ def _finish_chapter(part: EvaluationChapter) -> EvaluationChapter:
     missing = [editor.edits.missing_numbers for editor in part.editors if editor.edits.missing_numbers]
     missing += [mixed] if (mixed := describe_mixture(part.editors)) else []
 
-    def name_tables(bare: Sequence[tables.Table]) -> list[tables.Table]:
+    def name_tables(bare: Sequence[Table]) -> list[Table]:
         return [
-            tables.add_explanations(
-                tables.add_case_counts(
+            add_explanations(
+                add_case_counts(
                     table._replace(key=f"{part.key}-{table.key}", note=" ".join([*missing, table.note]))
                 )
             )
             for table in bare
         ]
 
-    def add_detectable(bare: Sequence[tables.Table]) -> list[tables.Table]:
-        return name_tables([tables.add_detectable_row(table) for table in bare])
+    def add_detectable(bare: Sequence[Table]) -> list[Table]:
+        return name_tables([add_detectable_row(table) for table in bare])
 
     opening, sections = (
         [s._replace(tables=finish(s.tables), more_tables=finish(s.more_tables)) for s in some]
@@ -128,7 +148,7 @@ def describe_mixture(editors: Sequence[ScoredEditor]) -> str:
     return f"Edits were made with different versions, devices or flags: {each}."
 
 
-def _chapter_tables(chapter: Chapter) -> list[tables.Table]:
+def _chapter_tables(chapter: Chapter) -> list[Table]:
     opening, later = (
         [t for s in part for t in (*s.tables, *s.more_tables)] for part in (chapter.opening, chapter.sections)
     )
@@ -139,13 +159,13 @@ def _chapter_tables(chapter: Chapter) -> list[tables.Table]:
 def _render_html(page: Page, folder: Path) -> str:
     template = load_template(
         Path(__file__).with_name("report.html.jinja"),
-        shown=tables.format_cell,
-        number=tables.cell_number,
+        shown=format_cell,
+        number=cell_number,
         arrows=ARROWS,
         readers=READERS,
         embedded=lambda key, picture: _embed_picture(folder / key / picture.file),
         provenance=provenance(),
-        significant=tables.SIGNIFICANT,
+        significant=SIGNIFICANT,
         palette=palette_css(),
         slots=assign_slots(editor.name for part in page.chapters for editor in part.editors),
         has_ring=has_ring,
@@ -157,6 +177,13 @@ def _render_html(page: Page, folder: Path) -> str:
     )
     content: dict[str, Any] = page._asdict()
     return template.render(**content)
+
+
+def describe_versions(name: str, evaluation: EvaluationMetrics, agent: str) -> str:
+    """In words: which version of the evaluation, and of the agent by which it judges."""
+    words = [f"evaluation {name}, version {version_of(evaluation)}"] if version_of(evaluation) else []
+    of_agent = f", version {bayes.VERSIONS[agent]}" if agent in bayes.VERSIONS else ""
+    return "; ".join([*words, f"agent {agent}{of_agent}"])
 
 
 def describe_edits(part: EvaluationChapter) -> str:
@@ -178,9 +205,7 @@ def describe_edits(part: EvaluationChapter) -> str:
     )
 
 
-def find_rows_behind(
-    part: EvaluationChapter, table: tables.Table, row: Sequence[tables.Cell], column: int
-) -> str:
+def find_rows_behind(part: EvaluationChapter, table: Table, row: Sequence[Cell], column: int) -> str:
     """The address of the explorer's rows that a cell is the average of; "" where it has none of them.
 
     Those are the rows of one editor, the lowest first, of which a metric says something.
@@ -190,7 +215,7 @@ def find_rows_behind(
     if rows is None:
         return ""
     key, filters = part.columns.get(rows.metric), {"all": {}, **part.subsets}.get(rows.subset)
-    if not editor or not key or filters is None or not isinstance(row[column], tables.Estimate):
+    if not editor or not key or filters is None or not isinstance(row[column], Estimate):
         return ""
     words = [("evaluation", part.key), ("sort", key), ("f.editor", editor)]
     words += [(f"f.{name}", value) for name, values in filters.items() for value in values]
@@ -243,3 +268,125 @@ def _agent_of(editor: ScoredEditor) -> str:
 def _embed_picture(path: Path) -> str:
     kind = {".svg": "svg+xml"}.get(path.suffix, "png")
     return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def add_detectable_row(table: Table) -> Table:
+    """The table with the smallest true difference that two of its rows would show in each column.
+
+    Of independent rows, both with the widest interval of the column; on the same cases paired comparisons
+    show less. A table that has a foot keeps it.
+    """
+    if table.foot:
+        return table
+    columns = list(zip(*table.rows, strict=True))[table.words :]
+    least: list[Cell] = []
+    for column in columns:
+        widths = [c.high - c.low for c in column if isinstance(c, Estimate)]
+        known = [width for width in widths if not math.isnan(width)]
+        # An interval is 3.92 standard errors wide; a difference has two rows' worth of variance.
+        least.append(detectable_difference(math.sqrt(2) * max(known) / 3.92) if known else None)
+    if all(cell is None for cell in least):
+        return table
+    words: list[Cell] = ["smallest detectable difference", *[""] * (table.words - 1)]
+    return table._replace(foot=([*words, *least],))
+
+
+def add_case_counts(table: Table) -> Table:
+    """The table with the number of cases, and of clusters, behind the cells of each column, as last row."""
+    columns = list(zip(*table.rows, strict=True))
+    known = [[c for c in column if isinstance(c, Estimate | Comparison) and c.cases] for column in columns]
+    if not any(known):
+        return table
+    words = ["cases (clusters) behind a cell", *[""] * (table.words - 1)]
+    return table._replace(foot=(*table.foot, [*words, *map(case_counts, known[table.words :])]))
+
+
+def add_explanations(table: Table) -> Table:
+    """The table with a note of what its best rows are worst in, and of how its intervals were made."""
+    cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
+    if not cells:
+        return table
+    parts = [table.note, describe_winners(table), INTERVALS, *_describe_few(cells)]
+    return table._replace(note=" ".join(part for part in parts if part))
+
+
+def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:
+    """What is to be said of levels with few clusters; nothing where there is none."""
+    few = [few for cell in cells for few in cell.few]
+    levels = dict.fromkeys(f"{one.level}s" for one in few if one.level != WORLD)
+    worlds = [one.clusters for one in few if one.level == WORLD]
+    sentences = []
+    if levels:
+        among = " or ".join(levels)
+        sentences.append(f"In parentheses: the range over {among}, if there are fewer than {LEAST}.")
+    if worlds and max(worlds) == 1:
+        sentences.append("They are about this world only.")
+    elif worlds:
+        sentences.append(
+            "They are about these worlds only, with the range over them in parentheses: fewer than "
+            f"{MANY_WORLDS} do not stand for others."
+        )
+    compared = [one.clusters for cell in cells if isinstance(cell, Comparison) for one in cell.few]
+    if any(1 < count <= LEAST for count in compared):
+        sentences.append(f"{LEAST} worlds or fewer give no verdict: p could not be below 5%.")
+    return sentences
+
+
+def latex_table(table: Table) -> str:
+    """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
+    best = table.best_cells
+    lines = [
+        [
+            rf"\textbf{{{escape_latex(format_cell(cell))}}}"
+            if (i, j) in best
+            else escape_latex(format_cell(cell))
+            for j, cell in enumerate(row)
+        ]
+        for i, row in enumerate(table.rows)
+    ]
+    parts = [lines[i : i + PAGE] for i in range(0, len(lines), PAGE)] or [[]]
+    caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
+    label = f"tab:{table.key}"
+    floats = [_latex_float(table, parts[0], caption, label)]
+    for i, rows in enumerate(parts[1:], start=2):
+        floats.append(_latex_float(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
+    return "\n".join(floats)
+
+
+def _latex_float(table: Table, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
+    def join_cells(cells: Sequence[str]) -> str:
+        return " & ".join(cells) + r" \\"
+
+    columns = "l" * table.words + "r" * (len(table.header) - table.words)
+    foot = (
+        [r"\midrule", *(join_cells([escape_latex(format_cell(c)) for c in row]) for row in table.foot)]
+        if table.foot
+        else []
+    )
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{escape_latex(caption)}}}",
+        rf"\label{{{label}}}",
+        r"\centering",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        " & ".join(map(_stack_head, table.heads)) + r" \\",
+        r"\midrule",
+        *map(join_cells, rows),
+        *foot,
+        r"\bottomrule",
+        r"\end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _stack_head(head: str) -> str:
+    """A column's head on two lines of about one length, where it has several words."""
+    words = head.split(" ")
+    if len(words) == 1:
+        return escape_latex(head)
+    halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+    upper, lower = min(halves, key=lambda pair: max(map(len, pair)))
+    return rf"\shortstack{{{escape_latex(upper)}\\{escape_latex(lower)}}}"

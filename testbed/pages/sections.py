@@ -23,10 +23,10 @@ from testbed.pages.chapter import (
 )
 from testbed.pages.charts import (
     STYLE,
+    _points_of,
     draw_chart,
     draw_lines,
     finish_figure,
-    has_values,
     interval_halves,
     make_panels,
     picture_style,
@@ -44,6 +44,7 @@ from testbed.scores.frame import ALL, CONTROL, EDITOR, EDITS, REFERENCE, Frame
 from testbed.scores.headlines import describe_subset, headline_labels, headline_subset
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import (
+    BAYESIAN,
     BEFORE_EDIT,
     CHANCE,
     NO_EDIT,
@@ -132,11 +133,17 @@ def _tables_from(source: TableSource, material: Material) -> Iterable[Table | No
 
 def _pictures_from(source: PictureSource, material: Material) -> Sequence[Picture]:
     if isinstance(source, Chart):
-        if not has_values(source, material.frame):
+        if not _has_values(source, material.frame):
             return []
         return [draw_chart(source, material.frame, material.folder)]
     made = source(material)
     return [made] if isinstance(made, Picture) else made
+
+
+def _has_values(chart: Chart, frame: Frame) -> bool:
+    """Whether there is anything to draw; not where no edit of this world has what the chart is about."""
+    who = BAYESIAN if chart.kind == "bins" else EDITOR
+    return chart.kind == "lines" or any(_points_of(frame, one, who) for one in chart.lines.values())
 
 
 def _describe_finding(frame: Frame, editor: str, finding: str | Callable[[Frame, str], str]) -> str:

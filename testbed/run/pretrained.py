@@ -1,7 +1,6 @@
 """A pretrained model under the ids of a corpus with its tokenizer (`corpus.text.pretrained`)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -9,8 +8,7 @@ from corpus.errors import InputError
 from corpus.files import hash_content, hash_file
 from corpus.text.pretrained import Pretrained, read_pretrained
 from corpus.text.tokenizer import Tokenizer, tokenizer_files
-from lm.config import ModelConfig
-from lm.huggingface import CONFIG, export_model, find_weights, import_model, read_architecture
+from lm.huggingface import CONFIG, export_model, find_weights, import_model
 from lm.language_model import LanguageModel
 from testbed.run.runs import Run, folder_digest
 from testbed.run.settings import TrainSettings
@@ -53,20 +51,6 @@ def require_same_tokenizer(folder: Path, tokenizer: Tokenizer) -> Pretrained:
             f"--tokenizer.kind pretrained --tokenizer.path {folder}"
         )
     return own
-
-
-def shape_of(options: TrainSettings, tokenizer: Tokenizer) -> ModelConfig:
-    """The shape of the model that a training goes on from, computed as its options say.
-
-    Raises:
-        InputError: as `load_pretrained`.
-    """
-    folder = Path(options.model_from)
-    require_same_tokenizer(folder, tokenizer)
-    asked = options.model
-    return replace(
-        read_architecture(folder).config, precision=asked.precision, remat=asked.remat, unroll=asked.unroll
-    )
 
 
 def inputs_of_training(run: Run, options: TrainSettings) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong."""
+"""The loop around the optimiser step: measures on the way, keeps checkpoints, notices what goes wrong.
+
+Measured is what greedy decoding says, of facts and of every kind of sentence (design.md 6).
+"""
 
 import csv
 import json
@@ -9,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
@@ -22,20 +27,29 @@ from corpus.errors import InputError
 from corpus.files import hash_file, staged_file, write_record
 from corpus.seeds import generator
 from corpus.text.language import Kind
-from corpus.text.tokenizer import Word
+from corpus.text.tokenizer import BOS, Word
+from lm.attention import Array
 from lm.batches import PackedRows, RowsInPhases
 from lm.checkpoint_files import best_checkpoint, latest_checkpoint, read_measurements
 from lm.checkpoints import save_checkpoint
 from lm.cluster import broadcast_value
+from lm.decoding import generate
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.mesh import local_copy, place_rows
-from lm.training import OwnTexts, TrainState, all_finite, train_step
-from testbed.run.accuracy import generative_accuracy, label_accuracy, sample_labelled
+from lm.model import Params
+from lm.prompts import left_pad
+from lm.training import OwnTexts, TrainState, train_step
+from testbed.run.object_names import ObjectNames
 from testbed.run.pretrained import inputs_of_training
 from testbed.run.runs import Run, folder_digest
 from testbed.run.settings import Tracking, TrainSettings, as_plain_data
 from testbed.run.world import World
+
+BATCH = 256
+
+LABELLED = (Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR)
+
 
 FACTS_ON_THE_WAY = 1000
 FACTS_IN_THE_END = 100_000
@@ -105,7 +119,7 @@ class Trainer:
 
     def measure_all(self, state: TrainState, advance: Callable[[int], None]) -> float:
         """Generative accuracy of all facts that the corpus states, or of many where there are more."""
-        return generative_accuracy(self.whole_model(state), self.world, self.all_facts, advance)
+        return _generative_accuracy(self.whole_model(state), self.world, self.all_facts, advance)
 
     def _steps(
         self, state: TrainState, advance: Callable[..., None], interrupt: threading.Event
@@ -174,7 +188,7 @@ class Trainer:
 
     def _measure(self, state: TrainState) -> dict:
         model = self.whole_model(state)
-        accuracy = broadcast_value(generative_accuracy(model, self.world, self.facts))
+        accuracy = broadcast_value(_generative_accuracy(model, self.world, self.facts))
         labels = label_accuracy(model, self.world, self.labelled)
         return {"accuracy": accuracy, **{kind_name(kind): share for kind, share in labels.items()}}
 
@@ -202,7 +216,7 @@ class Trainer:
             self.tell(self.lines)
 
     def _save(self, state: TrainState) -> None:
-        if not all_finite(state.params):
+        if not _all_finite(state.params):
             self._give_up(int(state.step), "a parameter is not a number after the update")
         origin = {
             "settings": as_plain_data(self.options),
@@ -232,6 +246,12 @@ class Trainer:
             f"the last good checkpoint is {good}. Choose a lower --train.learning-rate or "
             f"--train.adam-learning-rate, or a longer --train.warmup, under another --run"
         )
+
+
+@jax.jit
+def _all_finite(params: Params) -> jax.Array:
+    """Whether every parameter is a number."""
+    return jnp.all(jnp.array([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(params)]))
 
 
 @contextmanager
@@ -307,3 +327,83 @@ def _write_csv(lines: Sequence[dict], path: Path) -> None:
         writer = csv.DictWriter(file, list(columns), lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
+
+
+@partial(jax.jit, static_argnames="longest")
+def _decode_prompts(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
+    return generate(model, model.read_prompts(prompts), longest)
+
+
+def _generative_accuracy(
+    model: LanguageModel, world: World, facts: np.ndarray, advance: Callable[[int], None] = lambda _: None
+) -> float:
+    """Share of the given facts (indices) whose ground truth is generated exactly, ending included.
+
+    Args:
+        advance: told how many facts were looked at, again and again.
+    """
+    answers = _generated_objects(model, world, facts, advance)
+    return float(np.mean(answers == world.generative.truth[facts]))
+
+
+def _generated_objects(
+    model: LanguageModel, world: World, facts: np.ndarray, advance: Callable[[int], None] = lambda _: None
+) -> np.ndarray:
+    """int[n]: the object that is generated for each of the given facts (indices); -1 where it is none."""
+    graph, tokenizer = world.graph, world.tokenizer
+    names = ObjectNames(tokenizer, graph.objects)
+    length = tokenizer.row_length
+    width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
+    prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
+    return names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
+
+
+def label_accuracy(
+    model: LanguageModel, world: World, sentences: dict[Kind, np.ndarray]
+) -> dict[Kind, float]:
+    """Share of sentences that are completed by the right one of "true" and "false", for each kind.
+
+    A truth sentence's right label is whether it states the ground truth, whatever the corpus says of it;
+    the labels of not, and, or sentences are always right.
+
+    Args:
+        sentences: indices of sentences of each kind.
+    """
+    tokenizer, corpus_sentences = world.tokenizer, world.sentences
+    true, false = tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)
+    shares = {}
+    for kind, which in sentences.items():
+        prompts = [np.concatenate([[BOS], tokenizer.sentence(corpus_sentences[int(i)])[:-1]]) for i in which]
+        right = corpus_sentences.label[which]
+        if kind == Kind.TRUTH:
+            s, r, o = corpus_sentences.a[which].T
+            right = world.generative.truth[world.graph.find(s, r)] == o
+        # Widths in steps of eight, so that few programs serve all kinds.
+        width = -(-max(map(len, prompts)) // 8) * 8
+        answers = _decode_all(model, prompts, width, 1)[:, 0]
+        shares[kind] = float(np.mean(answers == np.where(right, true, false)))
+    return shares
+
+
+def sample_labelled(world: World, count: int, rng: np.random.Generator) -> dict[Kind, np.ndarray]:
+    """Up to `count` sentences (indices) of every kind with a label that the corpus has."""
+    of_kind = {kind: np.flatnonzero(world.sentences.kind == kind) for kind in LABELLED}
+    return {kind: rng.permutation(which)[:count] for kind, which in of_kind.items() if len(which)}
+
+
+def _decode_all(
+    model: LanguageModel,
+    prompts: list[np.ndarray],
+    width: int,
+    longest: int,
+    advance: Callable[[int], None] = lambda _: None,
+) -> np.ndarray:
+    """int32[len(prompts), longest]: greedy continuations."""
+    tokens = []
+    for low in range(0, len(prompts), BATCH):
+        part = prompts[low : low + BATCH]
+        # One shape for every call: the last batch is filled up with empty prompts.
+        padded = left_pad(part + [np.empty(0, np.int32)] * (BATCH - len(part)), width)
+        tokens.append(np.asarray(_decode_prompts(model, padded, longest))[: len(part)])
+        advance(len(part))
+    return np.concatenate(tokens)

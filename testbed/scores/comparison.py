@@ -9,14 +9,13 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.seeds import generator
 from testbed.engine.results import cluster_levels
-from testbed.scores.frame import ALL, EDITOR, EDITS, Frame, Keys, make_frame
+from testbed.scores.frame import ALL
 from testbed.scores.gather import match_cases
 from testbed.scores.jackknife import Clusters
 from testbed.scores.metric import Metric
 from testbed.scores.readers import NO_EDIT
 from testbed.scores.statistics import Comparison, adjust_holm, compare_metrics
 from testbed.scores.summary import ScoredEditor
-from testbed.scores.tables import Cell
 
 
 class Differences(NamedTuple):
@@ -113,20 +112,6 @@ def _pair_with_editor(editor: ScoredEditor, other: ScoredEditor) -> _Pair | None
     both = [name for name in editor.compared_metrics() if name in reference]
     pairs = {name: (own[name].take(cases), reference[name].take(theirs)) for name in both}
     return _Pair(cases, clusters, pairs)
-
-
-def frame_of_differences(
-    editors: Sequence[ScoredEditor], differences: Differences, subset: str = ALL
-) -> Frame:
-    """Every editor less one reference, over the cases that both have."""
-    rows: list[tuple[Keys, Cell]] = []
-    for editor, metrics in differences.comparisons.items():
-        both: dict[str, Cell] = {EDITS: max((of.cases for of in metrics.values()), default=None)}
-        rows += [
-            ((editor, editor, EDITOR, subset, metric, differences.reference), cell)
-            for metric, cell in (both | metrics).items()
-        ]
-    return make_frame(rows, editors[0].evaluation.metrics)
 
 
 def _adjust_p_values(comparisons: dict[str, dict[str, Comparison]]) -> dict[str, dict[str, Comparison]]:

@@ -127,20 +127,6 @@ def concat_frames(frames: Sequence[Frame]) -> Frame:
     return Frame(table, metrics)
 
 
-def spread_estimates(frame: Frame) -> pa.Table:
-    """A row an editor and subset, with columns of its metrics: the value, "METRIC low", "METRIC high"."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for of, cell in frame.where(kind=EDITOR).rows():
-        keys = {name: of[name] for name in ("editor", "subset")}
-        row, metric = rows.setdefault((of["editor"], of["subset"]), keys), of["metric"]
-        if isinstance(cell, Estimate):
-            row |= {metric: cell.value, f"{metric} low": cell.low, f"{metric} high": cell.high}
-        else:
-            row[metric] = cell
-    names = dict.fromkeys(name for row in rows.values() for name in row)
-    return pa.table({name: [row.get(name) for row in rows.values()] for name in names})
-
-
 Keys = tuple[str, str, str, str, str, str | None]
 """The values of KEYS."""
 

@@ -134,15 +134,6 @@ def sum_by_case(values: np.ndarray, case: np.ndarray, cases: int, among: np.ndar
     return Metric(total, np.bincount(case_there, minlength=cases).astype(float), values.dtype == bool)
 
 
-def ratio_by_case(
-    numerator: np.ndarray, denominator: np.ndarray, case: np.ndarray, cases: int, among: np.ndarray
-) -> Metric:
-    """Two values of questions, each summed by case, over some of them; see `sum_by_case`."""
-    there = np.flatnonzero(among)
-    top, bottom = (np.bincount(case[there], x[there], cases) for x in (numerator, denominator))
-    return Metric(top, bottom)
-
-
 def all_cases(results: Results) -> dict[str, np.ndarray]:
     """The only part of the cases that is reported on where an evaluation has no others."""
     return {"all": np.ones(len(results), bool)}

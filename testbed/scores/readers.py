@@ -10,7 +10,7 @@ from testbed.engine.results import Choices, Results
 from testbed.protocol import ABSENT, Facet, is_equally_good
 from testbed.scores.cores import lazy_property
 from testbed.scores.distances import has_moved, total_variation
-from testbed.scores.metric import Metric, MetricDefinition, ratio_by_case, sum_by_case
+from testbed.scores.metric import Metric, MetricDefinition, sum_by_case
 
 BEFORE_EDIT, NO_EDIT = "before edit", "no edit"
 FREQUENCY, PERFECT, BAYESIAN = "frequency reader", "perfect revision", "Bayesian reader"
@@ -158,6 +158,15 @@ class Answers:
     def ratio_over(self, numerator: np.ndarray, denominator: np.ndarray, among: np.ndarray) -> Metric:
         """The ratio of sums of two values of choices over some of them."""
         return ratio_by_case(numerator, denominator, self.choices.case, len(self.results), among)
+
+
+def ratio_by_case(
+    numerator: np.ndarray, denominator: np.ndarray, case: np.ndarray, cases: int, among: np.ndarray
+) -> Metric:
+    """Two values of questions, each summed by case, over some of them; see `sum_by_case`."""
+    there = np.flatnonzero(among)
+    top, bottom = (np.bincount(case[there], x[there], cases) for x in (numerator, denominator))
+    return Metric(top, bottom)
 
 
 def is_as_good(choices: Choices, answer: np.ndarray, time: int) -> np.ndarray:

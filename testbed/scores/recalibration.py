@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpus.files import hash_content, read_record, write_record
+from corpus.files import hash_content, read_record
 from testbed.engine.results import Results
 from testbed.run.strata import STRATA, strata_of
 from testbed.scores.readers import Reader
-from testbed.scores.temperature import fit_on_other_half, nearest_temperatures, temper
+from testbed.scores.temperature import nearest_temperatures, temper
 
 FEWEST = 20
 """Facts that a temperature is fitted on."""
@@ -66,11 +66,6 @@ def temperatures_file(run_folder: Path, evaluation: str, config: dict[str, Any])
     return run_folder / "recalibrated" / f"{evaluation}-{hash_content([config['inputs'], parts])}.json"
 
 
-def write_temperatures(path: Path, temperatures: Temperatures | None) -> None:
-    """Write them, or that there were too few facts."""
-    write_record(path, temperatures._asdict() if temperatures else {})
-
-
 def recalibrate_results(results: Results, path: Path) -> Results:
     """Results that know the unedited model recalibrated; as they are where nothing was fitted."""
     known = read_record(path) if path.exists() else {}
@@ -108,7 +103,7 @@ def recalibrate_readers(
     def fit(p: np.ndarray, time: int) -> np.ndarray:
         if (id(p), time) not in known:
             temperatures = known[id(p), time] = np.ones(len(choices.case))
-            temperatures[here] = fit_on_other_half(p[here], choices.agent[here, time], group, half)
+            temperatures[here] = _fit_on_other_half(p[here], choices.agent[here, time], group, half)
         return known[id(p), time]
 
     def fit_reader(reader: Reader) -> np.ndarray:
@@ -119,3 +114,20 @@ def recalibrate_readers(
         return np.stack([fit(p, reader.time) for p in (reader.start, after)], axis=1)
 
     return {name: reader._replace(temperatures=fit_reader(reader)) for name, reader in readers.items()}
+
+
+def _fit_on_other_half(p: np.ndarray, goal: np.ndarray, group: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """float64[N]: for each row the nearest temperature of its group's rows in the other half.
+
+    So no row's goal moves its own temperature. It is 1 where the other half has none of the group.
+
+    Args:
+        p, goal: float64[N, C].
+        group: int64[N], from 0.
+        half: int64[N], 0 or 1.
+    """
+    keys, place = np.unique(2 * group + half, return_inverse=True)
+    fitted = nearest_temperatures(p, goal, place)
+    wanted = 2 * group + 1 - half
+    there = np.isin(wanted, keys)
+    return np.where(there, fitted[np.searchsorted(keys, np.where(there, wanted, 2 * group + half))], 1.0)

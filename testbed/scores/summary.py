@@ -1,17 +1,13 @@
 """An editor's cases as numbers: every metric, reader and subset, and what lasts (design.md 6, 7)."""
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.files import write_record
-from testbed.engine.records import SUMMARY
 from testbed.engine.results import Results, cluster_levels
 from testbed.scores.frame import (
     ALL,
@@ -239,21 +235,6 @@ def estimate_subsets(
         found = estimate_metrics(new, levels, among)
         estimates |= {(subset, *of): found[of] if of in found else known[subset, *of] for of in shown}
     return estimates
-
-
-def write_summary(frame: Frame, folder: Path, standard: str, lost: int = 0) -> None:
-    """summary.json: the estimates, who is the standard, and how many edits gave no numbers."""
-
-    def estimate_as_data(e: Estimate) -> dict:
-        known = e._asdict() | {"few": [few._asdict() for few in e.few]}
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in known.items() if v != []}
-
-    tables: dict[str, dict[str, dict[str, Any]]] = {}
-    for of, cell in frame.rows():
-        metrics = tables.setdefault(of["subset"], {}).setdefault(of["reader"], {})
-        if isinstance(cell, Estimate):
-            metrics[of["metric"]] = estimate_as_data(cell)
-    write_record(folder / SUMMARY, {"standard": standard, "without numbers": lost, "subsets": tables})
 
 
 def frame_of(editors: Sequence[ScoredEditor]) -> Frame:

@@ -7,13 +7,8 @@ from typing import NamedTuple
 
 from testbed.scores.metric import ARROWS, Better, MetricDefinition
 from testbed.scores.statistics import (
-    INTERVALS,
-    LEAST,
-    MANY_WORLDS,
-    WORLD,
     Comparison,
     Estimate,
-    detectable_difference,
 )
 
 SIGNIFICANT = 0.05
@@ -116,37 +111,6 @@ def better_of(definitions: Sequence[MetricDefinition]) -> dict[str, Better]:
     return {m.id: m.better for m in definitions}
 
 
-def add_detectable_row(table: Table) -> Table:
-    """The table with the smallest true difference that two of its rows would show in each column.
-
-    Of independent rows, both with the widest interval of the column; on the same cases paired comparisons
-    show less. A table that has a foot keeps it.
-    """
-    if table.foot:
-        return table
-    columns = list(zip(*table.rows, strict=True))[table.words :]
-    least: list[Cell] = []
-    for column in columns:
-        widths = [c.high - c.low for c in column if isinstance(c, Estimate)]
-        known = [width for width in widths if not math.isnan(width)]
-        # An interval is 3.92 standard errors wide; a difference has two rows' worth of variance.
-        least.append(detectable_difference(math.sqrt(2) * max(known) / 3.92) if known else None)
-    if all(cell is None for cell in least):
-        return table
-    words: list[Cell] = ["smallest detectable difference", *[""] * (table.words - 1)]
-    return table._replace(foot=([*words, *least],))
-
-
-def add_case_counts(table: Table) -> Table:
-    """The table with the number of cases, and of clusters, behind the cells of each column, as last row."""
-    columns = list(zip(*table.rows, strict=True))
-    known = [[c for c in column if isinstance(c, Estimate | Comparison) and c.cases] for column in columns]
-    if not any(known):
-        return table
-    words = ["cases (clusters) behind a cell", *[""] * (table.words - 1)]
-    return table._replace(foot=(*table.foot, [*words, *map(case_counts, known[table.words :])]))
-
-
 def case_counts(cells: Sequence[Estimate | Comparison]) -> str:
     """How many cases, and in brackets how many clusters, the least and the most of some cells have."""
 
@@ -173,37 +137,6 @@ def describe_winners(table: Table) -> str:
         last = last if own[worst] > 1 else "nowhere worse"
         sentences.append(f"{format_cell(table.rows[i][0])}: best in {best}; {last}.")
     return " ".join(sentences)
-
-
-def add_explanations(table: Table) -> Table:
-    """The table with a note of what its best rows are worst in, and of how its intervals were made."""
-    cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
-    if not cells:
-        return table
-    parts = [table.note, describe_winners(table), INTERVALS, *_describe_few(cells)]
-    return table._replace(note=" ".join(part for part in parts if part))
-
-
-def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:
-    """What is to be said of levels with few clusters; nothing where there is none."""
-    few = [few for cell in cells for few in cell.few]
-    levels = dict.fromkeys(f"{one.level}s" for one in few if one.level != WORLD)
-    worlds = [one.clusters for one in few if one.level == WORLD]
-    sentences = []
-    if levels:
-        among = " or ".join(levels)
-        sentences.append(f"In parentheses: the range over {among}, if there are fewer than {LEAST}.")
-    if worlds and max(worlds) == 1:
-        sentences.append("They are about this world only.")
-    elif worlds:
-        sentences.append(
-            "They are about these worlds only, with the range over them in parentheses: fewer than "
-            f"{MANY_WORLDS} do not stand for others."
-        )
-    compared = [one.clusters for cell in cells if isinstance(cell, Comparison) for one in cell.few]
-    if any(1 < count <= LEAST for count in compared):
-        sentences.append(f"{LEAST} worlds or fewer give no verdict: p could not be below 5%.")
-    return sentences
 
 
 def format_cell(cell: Cell) -> str:
@@ -247,66 +180,6 @@ def markdown_section(table: Table) -> str:
     ]
     parts = [f"### {table.title}", table.note, markdown_table(table.heads, rows, table.words)]
     return "\n\n".join(part for part in parts if part)
-
-
-def latex_table(table: Table) -> str:
-    """LaTeX for the packages booktabs and graphicx: a table, or several where one would not fit a page."""
-    best = table.best_cells
-    lines = [
-        [
-            rf"\textbf{{{escape_latex(format_cell(cell))}}}"
-            if (i, j) in best
-            else escape_latex(format_cell(cell))
-            for j, cell in enumerate(row)
-        ]
-        for i, row in enumerate(table.rows)
-    ]
-    parts = [lines[i : i + PAGE] for i in range(0, len(lines), PAGE)] or [[]]
-    caption = ". ".join(part.rstrip(".") for part in (table.title, table.note) if part) + "."
-    label = f"tab:{table.key}"
-    floats = [_latex_float(table, parts[0], caption, label)]
-    for i, rows in enumerate(parts[1:], start=2):
-        floats.append(_latex_float(table, rows, f"{table.title}, continued.", f"{label}-{i}"))
-    return "\n".join(floats)
-
-
-def _latex_float(table: Table, rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
-    def join_cells(cells: Sequence[str]) -> str:
-        return " & ".join(cells) + r" \\"
-
-    columns = "l" * table.words + "r" * (len(table.header) - table.words)
-    foot = (
-        [r"\midrule", *(join_cells([escape_latex(format_cell(c)) for c in row]) for row in table.foot)]
-        if table.foot
-        else []
-    )
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{escape_latex(caption)}}}",
-        rf"\label{{{label}}}",
-        r"\centering",
-        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        " & ".join(map(_stack_head, table.heads)) + r" \\",
-        r"\midrule",
-        *map(join_cells, rows),
-        *foot,
-        r"\bottomrule",
-        r"\end{tabular}}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _stack_head(head: str) -> str:
-    """A column's head on two lines of about one length, where it has several words."""
-    words = head.split(" ")
-    if len(words) == 1:
-        return escape_latex(head)
-    halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
-    upper, lower = min(halves, key=lambda pair: max(map(len, pair)))
-    return rf"\shortstack{{{escape_latex(upper)}\\{escape_latex(lower)}}}"
 
 
 def escape_latex(text: str) -> str:

@@ -47,23 +47,6 @@ def nearest_temperatures(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> 
     return np.concatenate(found) if found else np.empty(0)
 
 
-def fit_on_other_half(p: np.ndarray, goal: np.ndarray, group: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """float64[N]: for each row the nearest temperature of its group's rows in the other half.
-
-    So no row's goal moves its own temperature. It is 1 where the other half has none of the group.
-
-    Args:
-        p, goal: float64[N, C].
-        group: int64[N], from 0.
-        half: int64[N], 0 or 1.
-    """
-    keys, place = np.unique(2 * group + half, return_inverse=True)
-    fitted = nearest_temperatures(p, goal, place)
-    wanted = 2 * group + 1 - half
-    there = np.isin(wanted, keys)
-    return np.where(there, fitted[np.searchsorted(keys, np.where(there, wanted, 2 * group + half))], 1.0)
-
-
 def _search_block(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
     """The temperatures of some groups that follow each other."""
     group = group - group[0]

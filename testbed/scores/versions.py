@@ -34,10 +34,3 @@ def select_versions(
             for name, one in built_in.items()
         },
     }
-
-
-def describe_versions(name: str, evaluation: EvaluationMetrics, agent: str) -> str:
-    """In words: which version of the evaluation, and of the agent by which it judges."""
-    words = [f"evaluation {name}, version {version_of(evaluation)}"] if version_of(evaluation) else []
-    of_agent = f", version {bayes.VERSIONS[agent]}" if agent in bayes.VERSIONS else ""
-    return "; ".join([*words, f"agent {agent}{of_agent}"])

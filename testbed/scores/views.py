@@ -112,25 +112,6 @@ def make_table(view: View, frame: Frame) -> Table:
     )
 
 
-def lines_of(frame: Frame, lines: Mapping[str, Sequence[str | Column]]) -> dict[str, dict[str, list[Any]]]:
-    """By editor and by name of a line, its estimates; of the editors that have all of them."""
-    tables = {name: make_table(View("", name, columns), frame) for name, columns in lines.items()}
-    by_line = {name: {str(who): cells for who, *cells in table.rows} for name, table in tables.items()}
-    return {
-        editor: {name: of[editor] for name, of in by_line.items()}
-        for editor in choose_readers(frame, (EDITOR,))
-        if all(None not in of.get(editor, [None]) for of in by_line.values())
-    }
-
-
-def swap_words(table: Table) -> Table:
-    """The table with its first two columns the other way round; its rows keep their order."""
-    return table._replace(
-        header=[table.header[1], table.header[0], *table.header[2:]],
-        rows=[[row[1], row[0], *row[2:]] for row in table.rows],
-    )
-
-
 def choose_readers(frame: Frame, who: Sequence[str]) -> list[str]:
     """The readers that some kinds and names stand for, in order; references are the first editor's."""
     first = frame.where(editor=frame.values("editor")[:1])

@@ -21,6 +21,7 @@ from testbed.commands.edit import draw_with_agent
 from testbed.engine.questions import ModelAnswers
 from testbed.engine.records import Circumstances, rows_of_cases, write_rows
 from testbed.engine.results import read_results
+from testbed.examination import write_temperatures
 from testbed.protocol import ABSENT
 from testbed.reference_answers import read_references
 from testbed.run.object_names import ObjectNames
@@ -28,7 +29,7 @@ from testbed.run.world import load_world
 from testbed.scorecard import WorldResults, make_card, measure_editors
 from testbed.scores.card_format import standing_key
 from testbed.scores.readers import columns_of
-from testbed.scores.recalibration import fit_temperatures, recalibrate_results, write_temperatures
+from testbed.scores.recalibration import fit_temperatures, recalibrate_results
 from testbed.scores.temperature import temper
 from testbed.suite import LATEST, read_suite
 from tests.attack.cheats import replace_answers

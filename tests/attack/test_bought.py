@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from testbed.commands import examine
-from testbed.commands.cards import CheckedCard, find_unborne
+from testbed.commands.cards import CheckedCard
+from testbed.commands.leaderboard import find_unborne
 from testbed.scorecard import UNEDITED, card_as_data
 from testbed.suite import QUICK, read_suite
 from tests.attack.bought import BOUGHT, score_bought

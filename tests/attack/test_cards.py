@@ -14,9 +14,9 @@ from corpus import files
 from corpus.errors import InputError
 from corpus.files import list_sealed, read_json, seal_folder, write_json
 from testbed import report
-from testbed.commands import cards, examine
-from testbed.commands.cards import check_seal, find_unborne, list_entries, remake_card
-from testbed.commands.leaderboard import Referee, open_standard
+from testbed.commands import examine, leaderboard
+from testbed.commands.cards import remake_card
+from testbed.commands.leaderboard import Referee, check_seal, find_unborne, list_entries, open_standard
 from testbed.engine import table_size
 from testbed.examine import main
 from testbed.protocol import ABSENT
@@ -227,7 +227,7 @@ def test_a_card_that_was_changed_after_it_was_sealed_is_left_out(suite, handed):
 def test_a_folder_that_fills_the_disk_of_who_hashes_it_is_not_read(suite, handed, monkeypatch):
     """A file of holes takes no room, and minutes to be hashed."""
     with (handed / "holes").open("wb") as file:
-        file.truncate(cards.LARGEST)
+        file.truncate(leaderboard.LARGEST)
     write_json(handed / "sha256.json", read_json(handed / "sha256.json") | {"holes": "0"})
     began = time.perf_counter()
     with pytest.raises(InputError, match="bytes of files, and may have"):

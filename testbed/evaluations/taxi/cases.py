@@ -14,7 +14,7 @@ from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import SURE, Asker, Gold, Pair, ask_beliefs
 from testbed.evaluations.held_out import held_out_facets
 from testbed.evaluations.taxi import EDIT, INTERPRETATIONS, OTHER_FACT, PROPERTY, REVERSE, UNSHARED, Taxi
-from testbed.evaluations.taxi.edits import QUERIES, Edit, Taxonomy, build_edits, draw_stratified, read_edits
+from testbed.evaluations.taxi.edits import QUERIES, Edit, Taxonomy, build_edits, read_edits
 from testbed.protocol import (
     ABSENT,
     Case,
@@ -52,9 +52,26 @@ def make_cases(
     if not all_edits:
         raise InputError("no category of this world has another beside it, so nothing can be edited")
     gold = TaxiGold(world, agent, taxonomy)
-    for edit in draw_stratified(all_edits, taxonomy, count, rng):
+    for edit in _draw_stratified(all_edits, taxonomy, count, rng):
         controls = _draw_controls(edit, taxonomy, control_rng) if evaluation.controls else ()
         yield _build_case(edit, TaxiAsker(gold, edit), evaluation, credence, rng)._replace(controls=controls)
+
+
+def _draw_stratified(
+    edits: Sequence[Edit], taxonomy: Taxonomy, count: int, rng: np.random.Generator
+) -> list[Edit]:
+    """`count` edits, as equally as may be of all superordinates and of typical and rare subjects.
+
+    All of them where there are fewer.
+    """
+    parts: dict[tuple[str, bool], list[Edit]] = {}
+    for i in rng.permutation(len(edits)):
+        subject = edits[i].subject
+        part = taxonomy.superordinate_of(subject), taxonomy.is_typical(subject)
+        parts.setdefault(part, []).append(edits[i])
+    # The n-th of every part before the n+1-th of any.
+    turns = [(turn, part) for part in sorted(parts) for turn in range(len(parts[part]))]
+    return [parts[part][turn] for turn, part in sorted(turns)[:count]]
 
 
 def _list_edits(world: World, taxonomy: Taxonomy, seed: int) -> list[Edit]:

@@ -166,23 +166,6 @@ def _draw_options(
     return (*first, *rng.permutation(others)[:count].tolist())
 
 
-def draw_stratified(
-    edits: Sequence[Edit], taxonomy: Taxonomy, count: int, rng: np.random.Generator
-) -> list[Edit]:
-    """`count` edits, as equally as may be of all superordinates and of typical and rare subjects.
-
-    All of them where there are fewer.
-    """
-    parts: dict[tuple[str, bool], list[Edit]] = {}
-    for i in rng.permutation(len(edits)):
-        subject = edits[i].subject
-        part = taxonomy.superordinate_of(subject), taxonomy.is_typical(subject)
-        parts.setdefault(part, []).append(edits[i])
-    # The n-th of every part before the n+1-th of any.
-    turns = [(turn, part) for part in sorted(parts) for turn in range(len(parts[part]))]
-    return [parts[part][turn] for turn, part in sorted(turns)[:count]]
-
-
 def read_edits(taxonomy: Taxonomy, folder: Path) -> list[Edit]:
     """The edits of a folder of TAXI's data, each with its queries.
 

@@ -116,18 +116,6 @@ def rank_metrics(metrics: Sequence[MetricDefinition]) -> list[Preset]:
     return presets
 
 
-def add_faults(views: Sequence[View], editors: Sequence[ScoredEditor]) -> list[View]:
-    """The views with a column that says why an edit left no numbers, where some did."""
-    if not any(editor.edits.results.lost_edits for editor in editors):
-        return list(views)
-    says = "What in the edit is no number, so that the model it edited gives no answer."
-    faults = [editor.edits.results.cases["fault"] for editor in editors]
-    columns = [Column("fault", "no numbers", says, np.where(some == "", NONE, some)) for some in faults]
-    return [
-        view._replace(columns=[*view.columns, column]) for view, column in zip(views, columns, strict=True)
-    ]
-
-
 def view_of(editor: ScoredEditor) -> View:
     """The columns and presets of an editor's edits.
 
