@@ -5,16 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bayes.counts import observation_counts
-from bayes.interface import Distribution
 from bayes.paper import Evidence, evidence_from, fit_paper
 from bayes.request import EditRequest
 from corpus.errors import InputError
 from tests.naive import DenseAgent, evidence
-from tests.worlds import make_world
 
 SUBJECTS, RELATIONS, SIZE = 4, 4, 6
 UPSTREAM = np.array([-1, 0, -1, 2])
@@ -112,12 +109,6 @@ def test_a_vanishing_weight_changes_nothing(rows, request):
     assert best.max() < TOLERANCE or r in (0, 2)
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan")])
-def test_an_edit_needs_a_positive_weight(weight):
-    with pytest.raises(InputError, match="positive"):
-        agent_of([(1.0, 0, 0, 0)]).with_edit(EditRequest(0, 0, 0, weight))
-
-
 @given(items, edits)
 def test_belief_in_the_request_rises_with_weight_towards_one(rows, request):
     s, r, o, _ = request
@@ -201,21 +192,6 @@ def test_evidence_from_sentences(world):
     assert got == sorted((float(w), *atom) for w, *atom in evidence(world.sentences))
 
 
-@hypothesis_settings(max_examples=3)
-@given(st.integers(0, 100))
-def test_a_whole_world_equals_the_dense_twin(seed):
-
-    world = make_world(subjects=6, seed=seed)
-    graph = world.graph
-    index = {int(o): i for i, o in enumerate(graph.objects)}
-    upstream, size = graph.upstream, len(graph.objects)
-    agent = fit_paper(evidence_from(world.sentences), upstream, len(graph.entities), graph.objects)
-    rows = [(w, s, r, index[o]) for w, s, r, o in evidence(world.sentences)]
-    twin = DenseAgent(rows, upstream, size, 1.0, 5.0)
-    for s, r in zip(graph.subject, graph.relation, strict=True):
-        np.testing.assert_allclose(agent.probability(s, r, graph.objects), twin.best(s, r), atol=TOLERANCE)
-
-
 def test_the_agent_knows_the_ground_truth(world):
     graph = world.graph
     agent = fit_paper(evidence_from(world.sentences), graph.upstream, len(graph.entities), graph.objects)
@@ -235,10 +211,3 @@ def test_a_belief_about_nothing_is_uniform():
     agent = agent_of([(1.0, 0, 0, 0)])
     np.testing.assert_allclose(agent.probability(3, 2, objects), 1 / SIZE)
     assert agent.predict(3, 2).top(5).tolist() == []
-
-
-def test_distributions_answer_for_unnamed_objects():
-    d = Distribution(np.array([2, 5]), np.array([0.5, 0.3]), 0.05, np.arange(6))
-    assert d.of(np.array([[5, 0], [2, 3]])).tolist() == [[0.3, 0.05], [0.5, 0.05]]
-    assert d.mode() == 2
-    assert d.top(9).tolist() == [2, 5]

@@ -22,10 +22,9 @@ from tests.examples import holds_for
 from tests.test_exact import tiny_graph
 
 TOLERANCE = 1e-10
-# Random worlds that each comparison with enumeration sees: 610 in all, and 2,570 in the slow tests.
+# Random worlds that each comparison with enumeration sees.
 RESOLVED = {"few": 40, "many": 200}
-FOCAL = {"few": 100, "many": 500}
-EDITED = {"few": 120, "many": 500}
+EDITED = {"few": 160, "many": 700}
 RIPPLES = {"few": 100, "many": 400}
 FOCAL_SETS = {"few": 80, "many": 300}
 CONJUNCTIONS = {"few": 50, "many": 200}
@@ -197,14 +196,7 @@ def test_beliefs_about_everybody_in_a_resolved_world_equal_enumeration(world):
     assert_equals_enumeration(fit_exact(graph, config, sentences), sentences, range(len(graph)))
 
 
-@holds_for(worlds, **FOCAL)
-def test_beliefs_about_the_only_subject_in_doubt_equal_enumeration(world):
-    seed, config, upstream = world
-    graph, _, sentences = tiny_world(seed, config, [0], upstream)
-    assert_equals_enumeration(fit_exact(graph, config, sentences), sentences, facts_of(graph, [0]))
-
-
-@holds_for(worlds, st.integers(1, 3), **EDITED)
+@holds_for(worlds, st.integers(0, 3), **EDITED)
 def test_edits_equal_enumeration(world, count):
     seed, config, upstream = world
     graph, _, sentences = tiny_world(seed, config, [0], upstream)
@@ -580,19 +572,6 @@ def test_credences_are_calibrated(persistence):
     assert chisquare(counts).pvalue > 1e-6
 
 
-def test_edits_that_make_no_sense_are_refused():
-    config = ExactConfig(persistence="sentence", logical=0.0)
-    graph, _, sentences = tiny_world(4, config, [0])
-    agent = fit_exact(graph, config, sentences)
-    r = int(graph.relation[0])
-    with pytest.raises(InputError, match="cannot be the object"):
-        agent.with_edit(EditRequest(0, r, 0))
-    with pytest.raises(InputError, match="positive"):
-        agent.with_edit(EditRequest(0, r, int(graph.candidates_of(r)[0]), -1.0))
-    with pytest.raises(InputError, match="no fact"):
-        agent.predict(0, 99).dense_probabilities()
-
-
 def test_too_many_states_are_refused(monkeypatch):
     monkeypatch.setattr("bayes.enumeration.MOST_STATES", 1)
     config = ExactConfig(logical=0.0)
@@ -612,7 +591,7 @@ def test_what_is_summed_beforehand_changes_no_answer(upstream, changed, monkeypa
     config = ExactConfig(noise=0.3, row_mass=0.3, root_mass=0.5, statements=8, logical=0.0)
 
     def answers():
-        for seed in range(20):
+        for seed in range(8):
             graph, _, sentences = tiny_world(seed, config, (0, 1), upstream)
             agent = fit_exact(graph, config, sentences)
             for fact in facts_of(graph, [1]):

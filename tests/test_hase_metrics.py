@@ -170,21 +170,6 @@ def test_what_was_right_before_by_hand():
     assert metrics["follows.right_before"].denominator.sum() == 2
 
 
-@given(seeds, st.floats(0, 1))
-def test_going_part_of_the_way_is_that_much_propagation_and_no_damage(seed, part):
-    o = draw_answers(seed)
-    o.lm[:, :, 0] = o.agent[:, :, 0]
-    o.lm[:, :, 1] = (1 - part) * o.agent[:, :, 0] + part * o.agent[:, :, 1]
-    metrics = scores(o)
-    assert metrics["propagation_ratio"].value() == pytest.approx(part)
-    assert metrics["skill"].value() == pytest.approx(part)
-    for name in ("skill.moved", "skill.still"):
-        if metrics[name].denominator.sum() > 0:
-            assert metrics[name].value() == pytest.approx(part), name
-    for name in ("orthogonal_movement", "damage", "spill"):
-        assert not metrics[name].numerator.sum() > 1e-9, name
-
-
 @given(seeds)
 def test_a_movement_is_what_goes_along_and_what_goes_aside(seed):
     """With one probe, the two are the sides at right angles of the movement over the agent's."""
@@ -417,22 +402,3 @@ def test_room_for_further_options_changes_no_number(seed, more):
             # Temperatures are searched in single precision.
             atol = 1e-6 if name == SKILL_RECALIBRATED else 1e-12
             np.testing.assert_allclose(wide[name][:2], metric[:2], atol=atol, err_msg=name)
-
-
-@settings(max_examples=10)
-@given(seeds)
-def test_cases_are_scored_each_for_itself(seed):
-    """A case has the same numbers among others that have more or fewer questions than it.
-
-    But for recalibrated skill, whose temperatures are those of the others.
-    """
-    o = draw_answers(seed)
-    whole = scores(o)
-    for e in range(CASES):
-        one = RandomAnswers({k: v[[e]] for k, v in o.scalars.items()}, *(x[[e]] for x in o[1:]))
-        for name, metric in scores(one).items():
-            if name == SKILL_RECALIBRATED:
-                continue
-            np.testing.assert_allclose(
-                [x[0] for x in metric[:2]], [x[e] for x in whole[name][:2]], err_msg=name
-            )

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +26,7 @@ from testbed.launch import own_configurations
 from testbed.run.runs import Run
 from testbed.settings import EditSettings
 from tests.runs import at, copied, killed_after, python
+from tests.test_door import Forgetful, SaysItsSide, leak_state, read_last_column, shorten_floats
 from tests.worlds import make_world
 
 OWN = "experiments.my_torch_editor"
@@ -70,52 +70,12 @@ def wrap_model(model, tokenizer, request):
     return Wrapper()
 
 
-def shorten_floats(model, tokenizer, request):
-    import torch
-
-    return model.to(torch.bfloat16)
-
-
 def return_weights(model, tokenizer, request):
     return model, {}
 
 
 def raise_error(model, tokenizer, request):
     return model.nothing
-
-
-COUNT = [0.0]
-
-
-def leak_state(model, tokenizer, request):
-    """Adds more at every edit."""
-    COUNT[0] += 0.01
-    model.lm_head.weight.data += COUNT[0]
-
-
-class Forgetful:
-    """The same, with what forgets it."""
-
-    def reset(self):
-        COUNT[0] = 0.0
-
-    def edit(self, model, tokenizer, request):
-        leak_state(model, tokenizer, request)
-
-
-def read_last_column(model, tokenizer, request):
-    """Takes the last column of a padded batch for each text's last token, as code for left padding does."""
-    batch = tokenizer([request["sentence"], request["prompt"]], return_tensors="pt", padding=True)
-    model.lm_head.weight.data += 0.01 * batch.input_ids[1, -1].item()
-
-
-class PaddedRight:
-    """The same, saying for which side it was written."""
-
-    PADDING: ClassVar = "left"
-
-    def edit(self, model, tokenizer, request):
-        read_last_column(model, tokenizer, request)
 
 
 @pytest.fixture
@@ -209,7 +169,7 @@ def test_what_cannot_be_taken_at_its_weights_is_refused(toy, editor_of, user_edi
         prepare_editor(editor_of(user_editor), toy.model, toy.sample)
 
 
-@pytest.mark.parametrize("user_editor", [descend, add_noise, Forgetful(), PaddedRight()], ids=type)
+@pytest.mark.parametrize("user_editor", [descend, add_noise, Forgetful(), SaysItsSide()], ids=type)
 def test_what_can_be_is_not(toy, editor_of, user_editor):
     assert prepare_editor(editor_of(user_editor), toy.model, toy.sample) == {}
 
