@@ -143,7 +143,13 @@ def write_edits_of(built, settings, run):
     changed(folder, method=method)
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("demo_worlds", "strength") else pytest.mark.slow)
+        for name in BY_HAND
+    ],
+)
 def test_a_study_makes_its_record(name, built, tmp_path, monkeypatch, chosen):
     monkeypatch.setattr(record, "RECORDS", tmp_path / "records")
     asked = STUDIES[name].STUDY.options
