@@ -457,19 +457,6 @@ def test_two_worlds_give_no_verdict_and_one_is_about_its_cases(runs, editors):
     assert compared.detectable_difference("propagation_ratio") == largest
 
 
-def test_an_editor_does_not_differ_from_itself(runs, tmp_path):
-    folder = copied(runs, tmp_path)
-    rows = rows_of(Run(folder, "x"), cases_of(Run(folder, "x"), CASES), 0.2)
-    write_edits(Run(folder, "x"), "copy", rows)
-    row = compare_editors(score_editors(gather_results([Run(folder, "x")], EDITS)), "lora-down").comparisons[
-        "copy"
-    ]
-    for comparison in row.values():
-        if comparison.cases:
-            assert comparison.difference == 0
-            assert comparison.p == 1
-
-
 def test_p_values_are_adjusted_over_editors(runs, monkeypatch):
     everyone = score_editors(gather_results([Run(runs, "x")], EDITS))
     adjusted = compare_editors(everyone, "lora-down").comparisons
