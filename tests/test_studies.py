@@ -90,10 +90,13 @@ def chosen(tmp_path, monkeypatch):
     write_json(folder / "requests-settings.json", trials)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_cells_are_settings_of_the_commands(name, tmp_path, chosen):
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [*((name, {}) for name in STUDIES), ("leme", {"path": "FOLDER"}), ("seesaw", {"samples": 5})],
+)
+def test_cells_are_settings_of_the_commands(name, changes, tmp_path, chosen):
     """Those of one run have one corpus and one model; no two editors of a cell make the same edits."""
-    findings = findings_of(name, tmp_path)
+    findings = findings_of(name, tmp_path, **changes)
     models = defaultdict(set)
     assert findings.cells
     # What tells cells apart are columns of a frame beside its own.
@@ -190,24 +193,24 @@ def toys(tmp_path, monkeypatch):
     monkeypatch.setattr(Findings, "model_of", toy_model_of)
 
 
-def run_toy(name, runs, monkeypatch):
+def run_toy(name, runs, monkeypatch, **changes):
     """Run a study with few editors in one world; returns it, and the figures of its record."""
     asked = STUDIES[name].STUDY
     for constant, value in SMALLER.get(name, {}).items():
         monkeypatch.setattr(STUDIES[name], constant, value)
     sizes = {key: 4 for key in ("edits", "length") if key in vars(asked.options)}
-    findings = Findings(name, asked, replace(asked.options, runs=runs, **sizes | TOYS[name]))
+    findings = Findings(name, asked, replace(asked.options, runs=runs, **sizes | TOYS[name] | changes))
     study.run_study(name, asked, findings.options)
     newest = max(record.RECORDS.iterdir(), key=lambda path: len(path.name))
     return findings, read_figures(newest / FIGURES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_study_runs_from_nothing_to_its_record(name, toys, trained, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "changes"), [*((name, {}) for name in STUDIES), ("seesaw", {"samples": 1})])
+def test_a_study_runs_from_nothing_to_its_record(name, changes, toys, trained, tmp_path, monkeypatch):
     if name == "strength":
         copied(trained, tmp_path / "runs")
-    findings, figures = run_toy(name, tmp_path / "runs", monkeypatch)
+    findings, figures = run_toy(name, tmp_path / "runs", monkeypatch, **changes)
     names = {editor for cell in findings.cells for editor in findings.study.editors(cell)}
     assert {one.labels[-3] for one in figures if one.table == "found"} == names
     assert {one.table for one in figures} > {"found"} or not names

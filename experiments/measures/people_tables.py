@@ -1,11 +1,11 @@
-"""Which other facts fall after edits of people, by kind of world, group and frequency."""
+"""Which other facts fall after edits of people, by kind of world, group and frequency; what is written."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.measures.people import CELLS, KINDS
+from experiments.measures.people import BY_GENDER, CELLS, FACTORIAL, KINDS
 from experiments.study import Findings
-from testbed.evaluations.seesaw import OTHERS, crossing
+from testbed.evaluations.seesaw import OTHERS, crossing, texts
 from testbed.evaluations.seesaw.attribution import attribution_table
 from testbed.evaluations.seesaw.groups import editor_changes, kinds_table, lowered_table
 from testbed.evaluations.seesaw.regression import (
@@ -13,7 +13,12 @@ from testbed.evaluations.seesaw.regression import (
     fit_size_or_frequency,
     regression_tables,
 )
+from testbed.run.world import load_world
 from testbed.scores.tables import Table
+
+WRITTEN = {"work by group": FACTORIAL[0], "work by gender": BY_GENDER}
+"""Kinds of worlds of whose people texts are written: only of what depends on the edited property something
+can be a stereotype."""
 
 
 def said_groups(findings: Findings) -> list[Any]:
@@ -51,3 +56,16 @@ def fit_changes(findings: Findings) -> dict[str, Any]:
         for one in said_groups(findings)
     }
     return {"group_or_frequency": by_kind, "over_worlds": over_worlds}
+
+
+def text_tables(findings: Findings) -> Iterator[Table]:
+    """Flaws of texts by kind of world, editor and edited property, and how a judge by keywords errs."""
+    for name, kind in WRITTEN.items():
+        worlds = [load_world(run) for run in findings.runs(world_kind=kind)]
+        coded = [
+            (one, texts.code_all_texts(one.edits.results, worlds))
+            for one in findings.editors(world_kind=kind)
+        ]
+        for make in (texts.flaw_table, texts.judge_table, texts.injection_table, texts.legibility_table):
+            table = make(coded)
+            yield table._replace(title=f"{name}: {table.title}")
