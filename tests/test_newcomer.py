@@ -26,7 +26,7 @@ from testbed.run.runs import Run
 from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.trainer import open_tracker
 from testbed.scores.frame import EDITOR, make_frame
-from testbed.scores.headlines import headline_labels, headline_rows, headline_subset
+from testbed.scores.headlines import describe_subset, headline_labels, headline_rows, headline_subset
 from testbed.scores.metric import labels_of
 from testbed.scores.statistics import Estimate
 from testbed.settings import CaseConfig
@@ -53,6 +53,9 @@ def test_headlines_are_over_requests_that_contradict_where_there_are_any(contrad
     [[name, success, *others]] = headline_rows(HASE, frame, ["e"])
     assert (name, success) == ("e", frame.cell("success", "e", subset))
     assert len(others) == len(headline_labels(HASE)) - 1
+    only = describe_subset(replace(HASE, sampler="published"), frame)
+    assert only == f" whose request {subset}" * (subset != "all") + ", drawn by the published sampler"
+    assert "sampler" not in describe_subset(replace(HASE, requests=("a b = c",)), frame)
 
 
 def test_the_readme_calls_metrics_as_commands_and_reports_do():

@@ -47,6 +47,11 @@ class Evaluation:
     on the other."""
 
     @property
+    def request_origin(self) -> str:
+        """Who draws the requests, as titles of headlines end; nothing where there is one way only."""
+        return ""
+
+    @property
     def interpretations(self) -> tuple[str, ...]:
         """Ways in which the agent takes the request, one for each of its beliefs after the edit."""
         return ("evidence",)

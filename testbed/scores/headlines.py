@@ -27,6 +27,6 @@ def headline_rows(evaluation: EvaluationMetrics, frame: Frame, readers: Sequence
 
 
 def describe_subset(evaluation: EvaluationMetrics, frame: Frame) -> str:
-    """Which edits headlines are over, to be put behind the word edits; nothing where they are over all."""
+    """Which edits headlines are over, and who drew them, to be put behind the word edits; or nothing."""
     subset = headline_subset(evaluation, frame)
-    return "" if subset == ALL else f" whose request {subset}"
+    return ("" if subset == ALL else f" whose request {subset}") + evaluation.request_origin

@@ -206,6 +206,10 @@ class EvaluationMetrics(Protocol):
         """The cases that headlines are over, where there are any of them."""
 
     @property
+    def request_origin(self) -> str:
+        """Who draws the requests, as titles of headlines end."""
+
+    @property
     def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent, once for each of its beliefs after the edit."""
 

@@ -103,6 +103,11 @@ class Hase(Evaluation):
             raise ValueError(f"reinforce is a share in [0, 1]; it is {self.reinforce}")
 
     @property
+    def request_origin(self) -> str:
+        """The sampler, on which the order of editors depends; nothing where requests are the user's."""
+        return "" if self.requests else f", drawn by the {self.sampler} sampler"
+
+    @property
     def interpretations(self) -> tuple[str, ...]:
         """What the request is to the agent."""
         return (self.request,)
