@@ -56,7 +56,7 @@ class CaseSettings:
     """Length of a sequence in which each edit builds on the one before; 1 makes every edit on the unedited
     model."""
     evaluation: str = field(default=DEFAULT_EVALUATION, metadata=NO_RESULT)
-    """Which evaluation: hase, taxi, seesaw, leme, requests, or my_module:MyEvaluation."""
+    """Which evaluation: hase, kinds, taxi, seesaw, leme, requests, or my_module:MyEvaluation."""
     evaluations: Annotated[dict[str, Any], tyro.conf.arg(name="")] = field(
         default_factory=lambda: {prefix_of(name): kind() for name, kind in evaluation_classes().items()},
         metadata=NO_RESULT,
@@ -110,15 +110,15 @@ class EditSettings(CaseSettings):
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
     tuned: str = field(default="", metadata=NO_RESULT)
-    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
+    """Name of a run of another world: take the hyper-parameters that testbed.tune chose there."""
     gold: str = field(default="", metadata=NO_RESULT)
-    """A table of beliefs that were worked out elsewhere, by which the edits that it names are judged in place
-    of an agent's (docs/kinds.md)."""
+    """A table of beliefs that were worked out elsewhere. The edits that it names are judged by these, not by
+    an agent (docs/kinds.md)."""
     batch: int = 1
     """Facts that one edit changes together."""
     strength: float | None = None
-    """Scale every edit so that the request has this probability, such as 0.9: down, or up to four times. By
-    default edits stay as the editor makes them."""
+    """Scale every edit until the request has this probability, such as 0.9; no edit grows more than fourfold.
+    By default edits stay as the editor makes them."""
     batch_edits: int | Literal["auto"] = field(default="auto", metadata=NO_RESULT)
     """Edits computed side by side; auto: as many as fit into a quarter of the free memory."""
     mesh: MeshConfig = field(default_factory=MeshConfig, metadata=NO_RESULT)
@@ -242,7 +242,7 @@ class AskSettings:
     )
     """Hyper-parameters of every editor that has some, by the prefix of their options."""
     tuned: str = ""
-    """Take the hyper-parameters that testbed.tune chose on the model of this run, of another world."""
+    """Name of a run of another world: take the hyper-parameters that testbed.tune chose there."""
     seed: int = 0
     """Root seed of the editor."""
 

@@ -46,7 +46,7 @@ ROLES = (
 
 @dataclass(frozen=True)
 class Hase(Evaluation):
-    """Which edits are requested, and which questions are asked."""
+    """Which edits are requested, and which questions are put."""
 
     sampler: Literal["stratified", "published"] = "stratified"
     """stratified: equal numbers for each class of support (subjects that have the new object); published: as
@@ -68,7 +68,7 @@ class Hase(Evaluation):
     candidates: int = 24
     """Objects of each question whose probabilities are recorded; all others are one remainder."""
     spot_checks: int = 2
-    """Spot checks of each kind: random facts in every case that no editor is told of. Damage is measured on
+    """Spot checks of each kind: random facts in every case that no editor is given. Damage is measured on
     them."""
     controls: bool = False
     """Also make each edit about another subject, and ask the same questions: a control. Takes twice as

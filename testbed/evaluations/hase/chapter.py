@@ -50,7 +50,7 @@ def describe_finding(frame: Frame, editor: str) -> str:
         parts.append(f"keeps {_count(stays)} dependent facts that should stay")
     said = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     apart = subset != ALL and repeated[m.SUCCESS].cases
-    return f"{said}; it states {_count(repeated[m.SUCCESS])} that were true already" if apart else said
+    return f"{said}; of true facts requested again it states {_count(repeated[m.SUCCESS])}" if apart else said
 
 
 def _count(share: Estimate) -> str:

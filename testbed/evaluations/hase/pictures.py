@@ -56,6 +56,6 @@ def show_edit(results: Results, world: World, case: int) -> ShownEdit:
         names = [*graph.entities, "nothing that is an object"]
         (before, after), agent = c.lm_answer[row[CHILD], :2], c.agent_answer[row[CHILD], 1]
         does = "stays" if before == after else "becomes"
-        ends = "as the agent says" if after == agent else f"where the agent says {names[agent]}"
+        ends = "as the agent believes" if after == agent else f"where the agent believes {names[agent]}"
         said += f"; what depends on it {does} {names[after]}, {ends}"
     return ShownEdit(name_edit(results, world, case), panels, said)
