@@ -1,4 +1,4 @@
-"""Whose world is it? The same editors in worlds whose facts depend on each other in different ways.
+"""Is the best editor at home the best elsewhere? The same editors in worlds of other kinds.
 
 Command:
     python -m experiments.kinds
