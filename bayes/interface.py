@@ -4,7 +4,7 @@ An agent is fitted once and never changes. `with_edit` returns another agent, wh
 unchanged. Arguments of `probability` broadcast, so one call can answer a million questions.
 """
 
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -114,6 +114,16 @@ class Agent(Protocol):
 
         A belief that has the credence already is brought halfway to 1.
         """
+
+
+AnyAgent = TypeVar("AnyAgent", bound=Agent)
+
+
+def tell_agent(agent: AnyAgent, request: EditRequest) -> AnyAgent:
+    """The agent after a request and all that is said together with it, whatever the order."""
+    for part in request.parts:
+        agent = agent.with_edit(part)
+    return agent
 
 
 def _find_among(sorted_objects: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

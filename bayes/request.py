@@ -35,6 +35,8 @@ class EditRequest(NamedTuple):
         source: somebody who is right with this `probability` says S.
         replacement: S with `others` as its object was wrong; S is right.
         retraction: sentences that name S, or S with one of `others`, count as never read.
+
+    `further` requests, about other facts, are said together with this one (`bayes.interface.tell_agent`).
     """
 
     subject: int
@@ -46,3 +48,9 @@ class EditRequest(NamedTuple):
     form: StatementForm = "assertion"
     probability: float = 1.0
     others: tuple[int, ...] = ()
+    further: tuple["EditRequest", ...] = ()
+
+    @property
+    def parts(self) -> tuple["EditRequest", ...]:
+        """This request alone, and then the further ones: each is about one fact."""
+        return (self._replace(further=()), *self.further)

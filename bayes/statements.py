@@ -40,7 +40,7 @@ def statement_ratios(
     Raises:
         InputError: a probability outside [0, 1], a form that is none, or what the evidence rules out.
     """
-    *_, weight, _, _, form, p, others = request
+    weight, form, p, others = request.weight, request.form, request.probability, request.others
     if not 0 <= p <= 1:
         raise InputError(f"a probability is between 0 and 1, not {p}")
     if bool(others) != (form in ("disjunction", "replacement")):

@@ -17,7 +17,7 @@ USED_BY: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("taxonomy", "coupled", "people", "chain")},
     **dict.fromkeys([*_CHOOSING.split(), "drop_entities"], ("wikidata", "tsv")),
     **dict.fromkeys(("max_lines", "names"), ("wikidata", "coupled", "people")),
-    **dict.fromkeys(("columns", "labels"), ("tsv",)),
+    **dict.fromkeys(("columns", "labels", "split"), ("tsv",)),
     "min_relations": ("builtin", "wikidata", "tsv"),
     "reversals": ("wikidata", "tsv"),
     "several": ("wikidata", "tsv", "coupled", "people"),
@@ -245,6 +245,9 @@ class WorldConfig:
     a row is a subject and each other column a relation (tsv). By default what repeats where tells them."""
     labels: str = ""
     """File with the labels of ids that stand in the table: id, label (tsv). What has none keeps its id."""
+    split: str = ""
+    """What stands between several objects in one cell, such as "|" in en|fr (tsv). By default a cell is one
+    object, and what looks like lists is pointed out."""
     subjects: int = 240
     """Number of subjects. From files at most this many are drawn at random; taxonomies and chains have dials
     of their own."""

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bayes.interface import Agent
+from bayes.interface import Agent, tell_agent
 from bayes.request import EditRequest
 from corpus.errors import InputError
 from lm.delta import Delta
@@ -55,11 +55,12 @@ class EditedRun:
 
     @cached_property
     def questions(self) -> list[tuple[int, int]]:
-        """The edited fact, and what depends on it, as subjects and relations."""
-        s, r, _ = self.fact
-        graph = self.original.world.graph
-        dependents = graph.dependents.get(int(graph.find(s, r)), [])
-        return [(s, r), *((s, int(graph.relation[fact])) for fact in dependents)]
+        """The edited facts, and what depends on them, as subjects and relations."""
+        graph, questions = self.original.world.graph, [part[:2] for part in self._said.parts]
+        for s, r in tuple(questions):
+            dependents = graph.dependents.get(int(graph.find(s, r)), [])
+            questions += [(s, int(graph.relation[fact])) for fact in dependents]
+        return [*dict.fromkeys(questions)]
 
     @property
     def model(self) -> LanguageModel:
@@ -69,7 +70,7 @@ class EditedRun:
     @property
     def agent(self) -> Agent:
         """The agent after the request."""
-        return self.original.agent.with_edit(self._request)
+        return tell_agent(self.original.agent, self._request)
 
     @cached_property
     def columns(self) -> dict[str, Answerer]:

@@ -7,14 +7,14 @@ import numpy as np
 
 from testbed.engine.results import Choices, Claims, Results
 from testbed.evaluations.dutch_book import LOGIC
-from testbed.evaluations.hase import OTHER_SIDE, SAME_SET, Hase
+from testbed.evaluations.hase import OTHER_SIDE, REPLACED, SAME_SET, Hase
 from testbed.evaluations.hase import ROLES as ALL_ROLES
 from testbed.protocol import ABSENT
 from testbed.scores.summary import measure_reader
 from testbed.scores.temperature import temper
 
 HASE = Hase()
-ROLES = tuple(role for role in ALL_ROLES if role not in (OTHER_SIDE, SAME_SET))
+ROLES = tuple(role for role in ALL_ROLES if role not in (OTHER_SIDE, SAME_SET, REPLACED))
 """Those of worlds in which no relation is another one from the other side, or a set."""
 CASES, OPTIONS = 11, 4
 REQUEST, CHILD = ROLES.index("s1r1"), ROLES.index("s1r2")

@@ -211,7 +211,10 @@ def test_quoted_cells_hold_anything(tmp_path):
         ("w.jsonl", b'{"a": "Ann"}\n{"a": ', r"labels a line.*\(line 2: Expecting value"),
         ("w.json", b'[["Ann", "in", "Rome"],\n]', r"labels a line.*\(line 2: Expecting value"),
         ("w.json", b"[" * 100_000, "labels a line"),
-        ("w.json", b'[["Ann", ["in"], "Rome"]]', r"\(row 1: '2' is \['in'\]\)"),
+        ("w.json", b'[["Ann", [["in"]], "Rome"]]', r"\(row 1: '2' is \[\['in'\]\]\)"),
+        ("w.json", b'[["Ann", ["in", "of"], "Rome"]]', "a subject or a relation is a list, and only"),
+        ("w.csv", b"name,in,of,by\nAnn,Rome,It\xe1lia,car\n", r"w\.csv, line 2: not UTF-8"),
+        ("w.csv", b"name,in,of,by\nAnn,Rome,Italy,car\nBob,Oslo,bus\n", r"w\.csv, line 3: expected 4 fields"),
         ("w.csv", b'a,b,c\nd,e,f\n"g,h\ni,j,k\n', r"w\.csv, line 3: expected .*'g,h"),
         ("w.json", b'[{"a": 1}]\n', "has the columns a; name three as --world.columns"),
         ("w.json", b'[{"a": 1}, 2]\n', "expected one JSON object of labels a line"),
@@ -598,6 +601,69 @@ def test_labels_of_nothing_in_the_table_are_refused_and_changed_ones_noticed(tmp
     assert digest_sources(str(table), str(labels)) == before != digest_sources(str(table))
     labels.write_text("Q1\tOslo\n")
     assert digest_sources(str(table), str(labels)) != before
+
+
+def join_objects(separator):
+    """A table of homes in which most people have two of three tongues, and how it says so."""
+    tongues = ("English", "French", "Danish")
+    return [["name", "born in", "speaks"]] + [
+        [name, home, separator.join(tongues[j] for j in sorted({i % 3, i % 2}))]
+        for i, (name, home, _) in enumerate(WIDE[1:])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "split"),
+    [
+        ("bars.csv", text_of(join_objects("|"), ","), "|"),
+        ("semicolons.tsv", text_of(join_objects("; "), "\t"), ";"),
+        ("commas.csv", text_of(join_objects(", "), ",", '"'), ","),
+        ("long.tsv", "".join(f"{n}\tborn in\t{h}\n{n}\tspeaks\t{t}\n"
+                             for n, h, t in join_objects("|")[1:]), "|"),
+        ("lists.json", json.dumps([{"name": n, "born in": h, "speaks": t.split("|")}
+                                   for n, h, t in join_objects("|")[1:]]), ""),
+    ],
+)  # fmt: skip
+def test_several_objects_in_one_cell_are_pointed_out_and_split(name, table, split, tmp_path):
+    expected = [(n, "born in", home) for n, home, _ in join_objects("|")[1:]]
+    expected += [(n, "speaks", t) for n, _, both in join_objects("|")[1:] for t in both.split("|")]
+    account, said = Account(), []
+    graph = world_of(tmp_path / name, table, account, said.append, split=split)
+    assert "cells with several objects give 26 facts more" in " ".join(said)
+    assert account.left_out == {"second objects": 26}
+    assert told(graph) == sorted({(s, r): (s, r, o) for s, r, o in reversed(expected)}.values())
+    if not split:
+        return
+    graph = world_of(tmp_path / name, note=said.append)
+    assert len({graph.entities[o] for o in graph.object}) == 4 + 5
+    assert "cells of 'speaks' look like lists, such as '" in said[-2] + said[-1]
+    assert f"--world.split '{split}' takes each of their parts for an object" in said[-2] + said[-1]
+    with pytest.raises(InputError, match=r"no object has '&'; leave --world\.split out"):
+        world_of(tmp_path / name, split="&")
+
+
+def test_what_says_nothing_of_a_list_is_not_split(tmp_path):
+    """Of towns with their lands, most parts stand in one cell."""
+    said = []
+    table = text_of([(s, r, f"{o}, land {o[-1]}") for s, r, o in ROWS], "\t")
+    world_of(tmp_path / "w.tsv", table, note=said.append)
+    assert not [line for line in said if "look like lists" in line]
+    with pytest.raises(InputError, match=r"is Turtle: --world\.split does nothing there"):
+        world_of(tmp_path / "w.ttl", "<x:a> <x:b> <x:c> .\n", split="|")
+
+
+def test_numbers_are_no_names_that_columns_share(tmp_path):
+    """Ids of relations count from 0 as those of subjects do; which column is which is asked for."""
+    rows = [(str(i), str(r), str(100 + (i + r) % 7)) for i in range(40) for r in (0, 1)]
+    graph = world_of(tmp_path / "w.tsv", text_of(rows, "\t"), account := Account())
+    assert {label for _, label, _ in told(graph, account)} == {"0", "1"}
+    with pytest.raises(InputError, match="nothing says which column has the relations"):
+        world_of(tmp_path / "w.tsv", text_of([(s, o, r) for s, r, o in rows], "\t"))
+
+
+def test_a_first_line_that_lacks_a_cell_is_pointed_out(tmp_path):
+    letters(tmp_path / "w.csv", text_of([WIDE[0][1:], *WIDE[1:]], ","), said=(said := []))
+    assert "its first line has one cell fewer than the others" in said[0]
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):

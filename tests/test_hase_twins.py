@@ -384,7 +384,7 @@ def twin_of(name):
     return next((twin for start, twin in TWINS.items() if name.startswith(start)), twin_at_a_place)
 
 
-ELSEWHERE = ("other_side", "same_set", "set.")
+ELSEWHERE = ("other_side", "same_set", "replaced", "set.")
 """In names of metrics of inverses and sets, which this world has not: test_reversals, test_sets."""
 
 

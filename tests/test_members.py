@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes.exact import fit_exact
+from bayes.interface import tell_agent
 from bayes.paper import evidence_from, fit_paper
 from bayes.request import EditRequest
 from corpus.config import ExactConfig, WorldConfig
@@ -18,7 +19,7 @@ from corpus.text.sentences import make_sentences
 from corpus.world import build_world
 from corpus.worlds.account import Account
 from testbed import corpus
-from testbed.engine.request_parser import parse_fact
+from testbed.engine.request_parser import parse_fact, parse_request
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.run_parts import answer_question, parse_question
@@ -121,15 +122,26 @@ def test_a_request_adds_to_a_set_or_takes_out_of_it(tmp_path):
             others = [r for r in range(len(graph.relations)) if r != relation]
             kept, before = (one.distributions(np.full(3, ann), np.array(others)) for one in (edited, agent))
             np.testing.assert_allclose(kept, before, atol=1e-12)
-    agent, weight = agents[0], 1.5
-    edited = agent.with_edit(EditRequest(ann, danish, yes, weight))
-    ratio = weight * agent.known.statement_strength(danish)
-    every = Enumeration(graph, config, sentences, [(int(graph.find(ann, danish)), yes, ratio)])
-    for fact, belief in every.posterior().items():
-        s, r = int(graph.subject[fact]), int(graph.relation[fact])
-        np.testing.assert_allclose(
-            edited.probability(s, r, np.array([*belief])), [*belief.values()], atol=1e-10
-        )
+    agent = agents[0]
+    adds = EditRequest(ann, danish, yes, 1.5)
+    # A request that replaces is evidence of two facts, in any order.
+    replaces = adds._replace(further=(EditRequest(ann, french, no, 0.7),))
+    swapped = replaces.further[0]._replace(further=(adds,))
+    for request in (adds, replaces, swapped):
+        edited = tell_agent(agent, request)
+        said = [
+            (
+                int(graph.find(*part[:2])),
+                part.object,
+                part.weight * agent.known.statement_strength(part.relation),
+            )
+            for part in request.parts
+        ]
+        for fact, belief in Enumeration(graph, config, sentences, said).posterior().items():
+            s, r = int(graph.subject[fact]), int(graph.relation[fact])
+            np.testing.assert_allclose(
+                edited.probability(s, r, np.array([*belief])), [*belief.values()], atol=1e-10
+            )
 
 
 def test_a_world_of_sets_is_written_down_and_takes_requests_by_name(tmp_path, capsys):
@@ -145,6 +157,14 @@ def test_a_world_of_sets_is_written_down_and_takes_requests_by_name(tmp_path, ca
     assert parse_fact(world, " p0  speaks = l3") == fact
     with pytest.raises(InputError, match="speaks"):
         parse_fact(world, "p0 speaks = nobody")
+    p0, l0, l3 = (fact[0], world.graph.relations.index("speaks: l0"), fact[1])
+    yes, no = (world.graph.entities.index(answer) for answer in ("yes", "no"))
+    assert parse_request(world, "p0 speaks = l3, not l0") == EditRequest(
+        p0, l3, yes, further=(EditRequest(p0, l0, no),)
+    )
+    for wrong in ("p0 speaks = l3, not l3", "p0 speaks = l3 or l0", "p0 speaks = l3, not Rome"):
+        with pytest.raises(InputError, match="a request about a set names one"):
+            parse_request(world, wrong)
     stated = world.sentences.a[(world.sentences.kind == Kind.ATOMIC) & (world.sentences.a[:, 1] == fact[1])]
     said = {*stated[:, 2].tolist()}
     assert {world.graph.entities[o] for o in said} == {"yes", "no"}

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from corpus.errors import InputError
 from corpus.worlds.members import ANSWERS
 from testbed import corpus
+from testbed.engine.methods import the_request
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.kinds import Kinds
-from testbed.evaluations.sets import ADDS, TAKES, SetSampler
+from testbed.evaluations.sets import ADDS, REPLACES, TAKES, SetSampler
 from testbed.run.agents import agent_named
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -86,7 +88,7 @@ def measure(evaluation, cases, p_yes, answers, reader="x"):
     ]
     results = results_of(cases, evaluation, lm, [(yes if p > 0.5 else no,) * 2 for p in p_yes])
     values = measure_reader(evaluation, results, evaluation.readers(results, "x")[reader])
-    return {name: m for name, m in values.items() if name.startswith("set.")}
+    return {name: m for name, m in values.items() if name.startswith(("set.", "right.replaced"))}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -116,9 +118,7 @@ def test_metrics_are_those_of_a_slow_reader(world, seed, evaluation):
             "set.share": sum(x for x, q in zip(p, of_agent, strict=True) if q) / sum(p),
             "set.tv": np.mean(np.abs(np.subtract(p, agent))),
         }
-        assert {name: metric.by_case[number] for name, metric in found.items()} == pytest.approx(
-            expected, abs=1e-9
-        )
+        assert {name: found[name].by_case[number] for name in expected} == pytest.approx(expected, abs=1e-9)
 
 
 def test_whoever_becomes_the_agent_has_the_set_and_whoever_adds_everything_has_not(world):
@@ -136,3 +136,55 @@ def test_whoever_becomes_the_agent_has_the_set_and_whoever_adds_everything_has_n
     asked = [sum(bool(c.group) for c in case.choices) for case in cases]
     assert flooded["set.share"] == pytest.approx(sum(sizes) / sum(asked))
     assert flooded["set.others"] == pytest.approx((sum(sizes) - len(cases)) / (sum(asked) - len(cases)))
+
+
+def name_replacements(world, agent):
+    """Requests that replace an object of a set by another one, where no sentence has settled either."""
+    graph, requests = world.graph, []
+    for s in graph.subjects.tolist():
+        languages = {"yes": [], "no": []}
+        for fact in graph.facts_of(s):
+            relation = graph.relations[r := int(graph.relation[fact])]
+            if relation.startswith("speaks: ") and agent.accepts(s, r, "evidence"):
+                languages[graph.entities[world.generative.truth[fact]]].append(
+                    relation.removeprefix("speaks: ")
+                )
+        if all(languages.values()):
+            requests.append(f"{graph.entities[s]} speaks = {languages['no'][0]}, not {languages['yes'][0]}")
+    return requests
+
+
+def test_a_request_that_replaces_is_one_case_about_both_objects(world):
+    """The agent is told both; of a model that only adds it is seen that the former object is still there."""
+    yes, no = map(world.graph.entities.index, ANSWERS)
+    agent = agent_named("exact", world)
+    evaluation = Hase(requests=tuple(name_replacements(world, agent)[:8]))
+    cases = [*evaluation.make_cases(world, agent, 99, 0.95, 0)]
+    assert len(cases) == 8
+    for case in cases:
+        adds, leaves = case.request.parts
+        assert (adds.object, leaves.object) == (yes, no)
+        assert the_request(case) == [(adds[:3], 0.95, 0.0), (leaves[:3], 0.95, 0.0)]
+        asked = {c.role: c for c in case.choices if c.group == REPLACES}
+        assert [c.relation for c in case.choices if c.role == "replaced"] == [leaves.relation]
+        for role, answer in (("s1r1", yes), ("replaced", no)):
+            assert (asked[role].answer[0], asked[role].answer[1]) == (yes + no - answer, answer)
+            believed = asked[role].agent[1][asked[role].options == answer]
+            np.testing.assert_allclose(believed, 0.95, atol=1e-9)
+        stays = [c for c in case.choices if c.role == "same set"]
+        assert stays
+        assert all(c.answer[0] == c.answer[1] for c in stays)
+        assert not case.facets["reinforces"]
+    everywhere = [c for case in cases for c in case.choices]
+    for still, replaced in ((1.0, 0.0), (0.0, 1.0)):
+        p_yes = np.array([still if c.role == "replaced" else float(c.answer[1] == yes) for c in everywhere])
+        values = measure(evaluation, cases, p_yes, (yes, no))
+        assert values["right.replaced_object"].value() == replaced
+        assert values["set.others"].value() == values["set.likeliest"].value() == 1
+        assert (values["set.share"].value() == 1) == bool(replaced)
+    mixed = Hase(requests=(*evaluation.requests, "p0 speaks = l0"))
+    with pytest.raises(InputError, match="a file of their own"):
+        next(mixed.make_cases(world, agent, 99, 0.95, 0))
+    denied = Hase(requests=("not p0 speaks = l0",))
+    with pytest.raises(InputError, match="of form 'denial'"):
+        next(denied.make_cases(world, agent, 99, 0.95, 0))

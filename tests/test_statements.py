@@ -61,7 +61,7 @@ def random_request(rng, agent, forms=FORMS, certain=True):
 
 def reweight_worlds(config, graph, every, request):
     """float[worlds]: probabilities after a statement, by its definition; None where no world is left."""
-    s, r, o, _, _, _, form, p, others = request
+    s, r, o, _, _, _, form, p, others, _ = request
     z, size = every.z[every.fact[s, r]], len(graph.candidates_of(r))
     is_it, among = z == o, np.isin(z, [o, *others])
     if form in ("denial", "probability", "disjunction"):

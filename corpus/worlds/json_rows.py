@@ -1,4 +1,7 @@
-"""The rows of a JSON file: objects, or lists of cells, one a line or all in one list."""
+"""The rows of a JSON file: objects, or lists of cells, one a line or all in one list.
+
+A cell may be a list of labels, which stand together with `OF_LISTS` between them.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -10,6 +13,7 @@ import pyarrow as pa
 
 from corpus.errors import InputError
 from corpus.worlds.columns import Table
+from corpus.worlds.lists import OF_LISTS
 from corpus.worlds.rawfiles import Watch
 from corpus.worlds.unpacked import CELL, open_table, require_rows
 
@@ -71,13 +75,17 @@ def _label_rows(path: Path, rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[b
             row if isinstance(row, dict) else dict(zip(map(str, range(1, len(row) + 1)), row, strict=True))
         )
         for name, cell in cells.items():
-            if isinstance(cell, dict | list):
+            if isinstance(cell, dict) or (
+                isinstance(cell, list) and any(isinstance(c, dict | list) for c in cell)
+            ):
                 _refuse_row(path, f"row {number}: {name!r:.80} is {cell!r:.80}")
         yield isinstance(row, dict), {name: _label_cell(cell) for name, cell in cells.items()}
 
 
 def _label_cell(cell: Any) -> str:
-    """As JSON writes it, so that true is no True; nothing is an empty label."""
+    """As JSON writes it, so that true is no True; nothing is an empty label, and so is an empty list."""
+    if isinstance(cell, list):
+        return OF_LISTS.join(map(_label_cell, cell))
     if isinstance(cell, str):
         return cell.encode(errors="replace").decode()
     return "" if cell is None else json.dumps(cell)

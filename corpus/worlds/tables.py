@@ -25,6 +25,7 @@ from corpus.files import require_regular
 from corpus.worlds.account import Account
 from corpus.worlds.columns import FEW_ROWS, Table, find_facts, spread_rows
 from corpus.worlds.json_rows import read_json
+from corpus.worlds.lists import OF_LISTS, describe_lists, split_objects
 from corpus.worlds.rawfiles import LONGEST_NAME, Watch, read_unwatched
 from corpus.worlds.rdf import FORMATS, read_rdf, short_name
 from corpus.worlds.selection import Facts
@@ -260,12 +261,11 @@ def _refuse_table(path: Path, form: Form, columns: tuple[str, ...], why: str) ->
             if len(line) > LONGEST_CELL:
                 raise InputError(f"{where}: longer than {LONGEST_CELL:,} characters: {excerpt}")
             if not width:
-                width = len(fields) if columns else 3
+                width = max(len(fields), 3) if columns or len(fields) > 3 else 3
                 _check_columns(where, fields, columns)
             if len(fields) != width:
-                expected = f"{width} fields" if columns else expected
-                hint = "; name the three as --world.columns" if not columns and len(fields) > 3 else ""
-                raise InputError(f"{where}: expected {expected}, got {excerpt}{hint}")
+                expected = f"{width} fields" if columns or width > 3 else expected
+                raise InputError(f"{where}: expected {expected}, got {excerpt}")
     if not width:
         raise InputError(f"{path}: the graph is empty; expected lines {expected}")
     raise InputError(f"{path}: {why:.200}")
@@ -344,8 +344,9 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         raise InputError(f"{path} is a folder; --world.source wikidata reads folders in Wikidata5m's layout")
     form, literals = find_form(path), 0
     is_rdf = form in FORMATS
-    if is_rdf and config.columns:
-        raise InputError(f"{path} is {form}: --world.columns does nothing there, so leave it out")
+    for option in ("columns", "split"):
+        if is_rdf and getattr(config, option):
+            raise InputError(f"{path} is {form}: --world.{option} does nothing there, so leave it out")
     if is_rdf:
         columns, literals = read_rdf(path, str(form), watch)
         account.leave_out("facts whose object is a literal", literals, examples=())
@@ -360,6 +361,8 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         )
         raise InputError(f"{path}: the graph is empty; {why}")
     triples, entities, relations = _encode_columns(columns)
+    if not is_rdf:
+        triples, entities = _take_lists(triples, entities, relations, form == "JSON", config, note)
     triples = _drop_blank(triples, entities, relations, account)
     if doubtful := [name for name in NOTHING if pc.index(entities, name).as_py() >= 0]:
         note(
@@ -383,6 +386,40 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         TableLabels(relations, "#r", is_rdf, labels),
         str(path),
     )
+
+
+def _take_lists(
+    triples: np.ndarray,
+    entities: pa.Array,
+    relations: pa.Array,
+    is_json: bool,
+    config: WorldConfig,
+    note: Callable[[str], None],
+) -> tuple[np.ndarray, pa.Array]:
+    """A fact for each object of lists of JSON, and of cells with the sign that the user names.
+
+    Raises:
+        InputError: no object has this sign.
+    """
+    separators = [*([OF_LISTS] if is_json else []), *([config.split] if config.split else [])]
+    if separators:
+        cells = len(triples)
+        of_lists = pc.match_substring(entities, OF_LISTS).to_numpy(zero_copy_only=False)
+        if is_json and (
+            of_lists[triples[:, 0]].any() or pc.any(pc.match_substring(relations, OF_LISTS)).as_py()
+        ):
+            raise InputError(
+                f"{config.path}: a subject or a relation is a list, and only objects may be several"
+            )
+        triples, entities = split_objects(triples, entities, separators, config.path)
+        if config.split and len(triples) == cells:
+            raise InputError(f"{config.path}: no object has {config.split!r}; leave --world.split out")
+        if len(triples) > cells:
+            note(f"{config.path}: cells with several objects give {len(triples) - cells:,} facts more")
+    if not config.split:
+        for line in describe_lists(triples, entities, relations):
+            note(f"{config.path}: {line}")
+    return triples, entities
 
 
 def read_labels(path: Path, ids: pa.Array, are_iris: bool, watch: Watch) -> dict[str, str]:
@@ -416,6 +453,11 @@ def _read_columns(
     """Subjects, relations and objects of a table."""
     if not columns and isinstance(form, Form) and len(form.first) < 3:
         _refuse_table(path, form, columns, "fewer than three columns")
+    if isinstance(form, Form) and form.is_short:
+        note(
+            f"{path}: its first line has one cell fewer than the others, so it is read as naming the second "
+            "column and those behind it"
+        )
     table = _read_table(path, form, columns if len(columns) == 3 else (), watch)
     if len(columns) == 1:
         return spread_rows(table, table.first.index(_find_column(path, table.first, columns[0])), path)

@@ -19,7 +19,15 @@ from testbed.engine.plan import PLAN
 from testbed.engine.records import SUMMARY, Columns, control_stem, is_complete
 from testbed.engine.results import NoNumbersError, halves_of, read_results
 from testbed.engine.sweep import Sweep, finish_sweep
-from testbed.engine.trace import CONFIG, folder_of, inputs_of, read_config, read_notes, why_misplaced
+from testbed.engine.trace import (
+    CONFIG,
+    folder_of,
+    inputs_of,
+    read_config,
+    read_notes,
+    version_in_world,
+    why_misplaced,
+)
 from testbed.engine.tuning import method_named, with_tuned_settings
 from testbed.engine.versions import identify_method, versions_of_cases
 from testbed.evaluations.catalogue import evaluation_named, version_of_cases
@@ -162,7 +170,9 @@ def trace_cases(run: Run, checkpoint: Path | None, options: CaseSettings) -> dic
     return {
         "inputs": inputs_of(run, checkpoint),
         "settings": options.settings_as_data(),
-        "versions": versions_of_cases(version_of_cases(options.evaluation), options.agent),
+        "versions": versions_of_cases(
+            version_in_world(run, version_of_cases(options.evaluation)), options.agent
+        ),
         "flags": numeric_flags(),
     }
 

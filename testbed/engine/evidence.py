@@ -14,13 +14,16 @@ def evidence_of(
 ) -> EditRequest:
     """What a request is to an agent; evidence of it is as much as the credence asks for.
 
+    Further facts that it states get as much as if each were stated alone.
+
     Raises:
         InputError: a form that is evidence, taken as a correction or a change.
     """
     s, r, o = said[:3]
     if said.form == "assertion":
         weight = agent.weight_for(s, r, o, credence) if kind == "evidence" else math.inf
-        return said._replace(weight=weight, kind=kind)
+        further = tuple(evidence_of(agent, one, credence, kind) for one in said.further)
+        return said._replace(weight=weight, kind=kind, further=further)
     if kind != "evidence":
         raise InputError(f"a request of form {said.form!r} is evidence to the agent, not {kind!r}")
     if said.form in ("denial", "disjunction"):

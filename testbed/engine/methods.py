@@ -58,7 +58,8 @@ class Method(NamedTuple):
         """Subject and relation of all that the editor is told of but the request itself."""
         if self.reads_forms:
             return set()
-        return {belief.fact[:2] for belief in self.tell_facts(case)} - {case.request[:2]}
+        told = {belief.fact[:2] for belief in self.tell_facts(case)}
+        return told - {part[:2] for part in case.request.parts}
 
 
 @dataclass(frozen=True)
@@ -71,4 +72,4 @@ class Control(Entry):
 
 def the_request(case: "Case") -> list[Belief]:
     """What every method is told, except controls."""
-    return [Belief(case.requested_fact, case.credence)]
+    return [Belief(part[:3], case.credence) for part in case.request.parts]

@@ -5,7 +5,7 @@ not s r = o                             it is not so
 "s r o" is true, "s r o" is false       a label; "not s r o" is true says that it is not so
 s r = o with probability .8             somebody is so sure of it
 s r = o or o2                           one of two
-s r = o, not o2                         o2 was wrong, it is o
+s r = o, not o2                         o2 was wrong, it is o; of a set, o joins it and o2 leaves it
 according to a source of .8: s r = o    who says so is right with this probability
 never s r = o                           whatever said so is withdrawn
 """
@@ -69,11 +69,25 @@ def parse_request(world: World, text: str) -> EditRequest:
     for words, form in BEHIND:
         edit, found, name = text.rpartition(words)
         if found and _is_edit(world, edit):
-            (s, r, o), other = parse_fact(world, edit), world.tokenizer.language.entity(name)
+            (s, r, o), members = parse_fact(world, edit), _members_of(world, edit)
+            if members:
+                if form != "replacement" or members.get(name, r) == r:
+                    raise InputError(
+                        f"{text!r}: a request about a set names one of its objects, and perhaps, behind "
+                        "', not', another one that this replaces"
+                    )
+                no = world.tokenizer.language.entity(ANSWERS[1])
+                return EditRequest(s, r, o, further=(EditRequest(s, members[name], no),))
+            other = world.tokenizer.language.entity(name)
             if other == o or other not in world.graph.objects:
                 raise InputError(f"{name!r} is no other object that a fact can have")
             return EditRequest(s, r, o, form=form, others=(other,))
     return EditRequest(*parse_fact(world, text))
+
+
+def _members_of(world: World, edit: str) -> dict[str, int]:
+    """Of a fact as in "Ann speaks = French", the relation of each object of the set; else none."""
+    return find_members(world.graph, edit.rpartition(" = ")[0])[1]
 
 
 def _is_edit(world: World, text: str) -> bool:

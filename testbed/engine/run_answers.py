@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import jax
 import numpy as np
 
-from bayes.interface import Agent
+from bayes.interface import Agent, tell_agent
 from bayes.request import EditRequest, RequestKind
 from corpus.seeds import integer
 from lm.attention import Array
@@ -75,10 +75,11 @@ class RunAnswers:
         """
         agent = self.rational_agent
         if request and credence is not None:
-            agent = agent.with_edit(evidence_of(self.rational_agent, request, credence, kind))
+            agent = tell_agent(agent, evidence_of(self.rational_agent, request, credence, kind))
+        requested = [part[:2] for part in request.parts] if request else []
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
-            belief = agent.predict(s, r, "direct" if request and (s, r) == request[:2] else "best")
+            belief = agent.predict(s, r, "direct" if (s, r) in requested else "best")
             best = belief.top(top)
             return [(int(o), float(p)) for o, p in zip(best, belief.of(best), strict=True)]
 
@@ -111,7 +112,7 @@ class RunAnswers:
     ) -> Case:
         """A test case of one's own: the edit, and the questions that are asked about it."""
         request = evidence_of(self.rational_agent, said, credence, kind)
-        before, after = self.rational_agent, self.rational_agent.with_edit(request)
+        before, after = self.rational_agent, tell_agent(self.rational_agent, request)
         fact_id = int(self.world.graph.find(*said[:2]))
         truth = int(self.world.generative.truth[fact_id]) if fact_id >= 0 else ABSENT
         choices, options = [], np.array([request.object])

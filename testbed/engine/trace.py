@@ -8,9 +8,9 @@ from typing import Any
 from corpus.errors import InputError
 from corpus.files import hash_content, list_sealed, read_json
 from testbed.engine.records import is_complete, is_written
-from testbed.engine.versions import Version, hash_reads, version_of_editor, versions_of_cases
+from testbed.engine.versions import SETS, Version, hash_reads, version_of_editor, versions_of_cases
 from testbed.own import plain_name
-from testbed.run.runs import Run, finished_training, folder_digest
+from testbed.run.runs import Run, finished_training, folder_digest, settings_on_record
 
 CONFIG, NOTES = "config.json", "notes.json"
 PARTS = {
@@ -88,6 +88,12 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
+def version_in_world(run: Run, cases: Version) -> Version:
+    """The version of an evaluation's cases in a run's world: where relations are sets, more is asked."""
+    has_sets = settings_on_record(run, "corpus").get("world", {}).get("several") == "set"
+    return f"{cases}, sets {SETS}" if has_sets else cases
+
+
 def stale_parts(config: dict[str, Any], cases: Version) -> list[str]:
     """What of the code that made some edits has another version since; empty where nothing has.
 
@@ -133,7 +139,7 @@ def why_left_out(run: Run, config: dict[str, Any], cases: Version) -> str:
     """
     if "versions" not in config:
         return "is stale and left out: it says no versions of what made it, as results do today; edit again"
-    if changed := stale_parts(config, cases):
+    if changed := stale_parts(config, version_in_world(run, cases)):
         return f"is stale and left out: {', '.join(changed)} changed since; edit again"
     there = {"world": folder_digest(run.world), "corpus": folder_digest(run.corpus)}
     if run.finished_file.exists():

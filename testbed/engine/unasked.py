@@ -68,7 +68,7 @@ def ask_unasked_facts(
 
 
 def _facts_of_cases(world: World, cases: Sequence[Case]) -> np.ndarray:
-    pairs = {case.request[:2] for case in cases}
+    pairs = {part[:2] for case in cases for part in case.request.parts}
     pairs |= {
         (choice.subject, choice.relation) for case in cases for choice in hide_spot_checks(case).choices
     }

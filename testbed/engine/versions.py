@@ -8,6 +8,7 @@ lm.VERSION                      the model: how it is trained, and what it answer
 bayes.VERSIONS                  each agent
 testbed.engine.VERSION          how edits are made and questions are asked, and what is written down
 Evaluation.version              the cases of an evaluation, in its class
+SETS                            what cases ask besides in worlds whose relations are sets
 Entry.version                   an editor, in its entry
 MetricDefinition.version        a metric
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 STAGES = {"corpus": corpus.VERSION, "train": lm.VERSION}
 """What makes the parts of a run."""
+SETS = 1
 PARTS = {"corpus": "the corpus", "train": "the model"}
 Version = int | str
 """A whole number, or the hash of a user's own source."""

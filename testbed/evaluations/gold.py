@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from bayes import kernels
-from bayes.interface import Agent, Belief
+from bayes.interface import Agent, Belief, tell_agent
 from bayes.request import EditRequest
 from corpus.compiled import choose_kernels
 from corpus.graph import KnowledgeGraph
@@ -74,7 +74,7 @@ class Asker:
 
     def __init__(self, gold: Gold, requests: Sequence[EditRequest]) -> None:
         self.gold, self.graph, self.requests = gold, gold.graph, requests
-        self.agents = [gold.agent, *(gold.agent.with_edit(request) for request in requests)]
+        self.agents = [gold.agent, *(tell_agent(gold.agent, request) for request in requests)]
         self._known: list[dict[Pair, np.ndarray]] = [{} for _ in self.agents]
 
     def learn_beliefs(self, pairs: Iterable[Pair]) -> None:
@@ -163,7 +163,7 @@ class GoldMaker:
     ) -> tuple[tuple[Choice, ...], np.ndarray]:
         """Choices, and the belief in some statements, before the edit and under each interpretation of it.
 
-        The requested fact itself is believed directly, not through what it depends on, as the request speaks
+        A requested fact itself is believed directly, not through what it depends on, as the request speaks
         of it alone.
 
         Args:
@@ -173,13 +173,14 @@ class GoldMaker:
         Returns:
             The choices, and float64[1 + interpretations, statements].
         """
-        fact = requests[0][:2]
+        facts = [part[:2] for part in requests[0].parts]
         pairs = [(s, r) for _, s, r in questions] + [a[:2] for a in statements]
-        agents = (self.agent, *(self.agent.with_edit(request) for request in requests))
+        agents = (self.agent, *(tell_agent(self.agent, request) for request in requests))
         beliefs = ask_agents(agents, pairs)
-        itself = [row for row, pair in enumerate(pairs) if pair == fact]
-        if itself:
-            beliefs[:, itself] = ask_agents(agents, [fact], "direct")
+        for fact in facts:
+            itself = [row for row, pair in enumerate(pairs) if pair == fact]
+            if itself:
+                beliefs[:, itself] = ask_agents(agents, [fact], "direct")
         places = np.searchsorted(self.graph.objects, [a.object for a in statements])
         statement_beliefs = beliefs[:, np.arange(len(questions), len(pairs)), places]
         choices = self._build_choices(requests, questions, beliefs[:, : len(questions)], alike)
@@ -237,12 +238,14 @@ class GoldMaker:
         before = count / max(len(statements), 1)
         shares = [before]
         for request in requests:
-            # n' copies mean the same to both readers when each counts a sentence as often as the other.
-            copies = request.weight / self.agent.evidence_multiplicity
-            requested = options == request.object
-            if pair != (request.subject, request.relation):
+            part = next((part for part in request.parts if part[:2] == pair), None)
+            if part is None:
                 shares.append(before)
-            elif math.isinf(copies):
+                continue
+            # n' copies mean the same to both readers when each counts a sentence as often as the other.
+            copies = part.weight / self.agent.evidence_multiplicity
+            requested = options == part.object
+            if math.isinf(copies):
                 shares.append(requested.astype(float))
             else:
                 shares.append((count + copies * requested) / (max(len(statements), 1) + copies))

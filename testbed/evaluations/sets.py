@@ -1,8 +1,9 @@
 """Relations with several objects: what becomes of a subject's set when an object is added, or taken out?
 
 Each object that may be in a set is a fact of its own, yes or no (`corpus.worlds.members`). So a case about
-one of them asks of the others, too, and its questions about the set are one group, ADDS or TAKES. Metrics are
-the same of both: of which objects does the model believe what the request says of one?
+one of them asks of the others, too, and its questions about the set are one group: ADDS, TAKES, or REPLACES,
+where an object joins and another one leaves. Metrics are the same of all: of which objects does the model
+believe what the request says of one, or of the one that joins?
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +19,8 @@ from testbed.protocol import Choice
 from testbed.scores.metric import DISTANCE, Metric, MetricDefinition, mean_of
 from testbed.scores.readers import Answers, is_as_good
 
-ADDS, TAKES = "adds to a set", "takes out of a set"
+ADDS, TAKES, REPLACES = "adds to a set", "takes out of a set", "replaces in a set"
+GROUPS = (ADDS, TAKES, REPLACES)
 MOST = 24
 """Objects of a set, beside the request's own, that a case asks of."""
 
@@ -53,9 +55,10 @@ class SetSampler:
         return [(s, int(self._graph.relation[fact])) for fact in order[:MOST]]
 
     def group_choices(self, request: EditRequest, choices: Sequence[Choice]) -> tuple[Choice, ...]:
-        """The same choices; those about the set that a request changes have ADDS or TAKES as their group."""
+        """The same choices; those about the set that a request changes have what it does as their group."""
         relations = self.relations_of_set(request.relation)
-        group = ADDS if self._graph.entities[request.object] == ANSWERS[0] else TAKES
+        adds = self._graph.entities[request.object] == ANSWERS[0]
+        group = REPLACES if request.further else ADDS if adds else TAKES
         return tuple(
             c._replace(group=group)
             if c.subject == request.subject and c.relation in relations and not c.is_spot_check
@@ -65,17 +68,17 @@ class SetSampler:
 
 
 def make_set_subsets(results: Results) -> dict[str, np.ndarray]:
-    """bool[E] of the requests that add to a set and of those that take out of one, where there are any."""
+    """bool[E] of the requests that add to a set, take out of one, or replace in one, where there are any."""
     c = results.choices
-    masks = {name: np.bincount(c.case[c.group == name], minlength=len(results)) > 0 for name in (ADDS, TAKES)}
+    masks = {name: np.bincount(c.case[c.group == name], minlength=len(results)) > 0 for name in GROUPS}
     return {name: mask for name, mask in masks.items() if mask.any()}
 
 
-def define_set_metrics(request: str) -> tuple[MetricDefinition, ...]:
-    """The metrics of sets, for an evaluation whose question about the edited fact has this role."""
+def define_set_metrics(request: str, *further: str) -> tuple[MetricDefinition, ...]:
+    """The metrics of sets, for an evaluation whose questions about requested facts have these roles."""
 
     def others_right(a: Answers) -> Metric:
-        return a.mean_over(a.is_right, _is_of_set(a) & ~a.has_role(request))
+        return a.mean_over(a.is_right, _is_of_set(a) & ~a.has_role(request, *further))
 
     return (
         MetricDefinition(
@@ -103,7 +106,7 @@ def define_set_metrics(request: str) -> tuple[MetricDefinition, ...]:
 
 def _is_of_set(a: Answers) -> np.ndarray:
     """bool[N]: the choices about the set that their case's request changes."""
-    return a.once("of a set", lambda: np.isin(a.choices.group, (ADDS, TAKES)))
+    return a.once("of a set", lambda: np.isin(a.choices.group, GROUPS))
 
 
 def _as_requested(a: Answers) -> np.ndarray:

@@ -104,9 +104,7 @@ def corpus_sample(run: Run, world: World, cases: Sequence[Case], seed: int) -> C
     recipe = TrainConfig(**recorded_settings(run, "train")[0]["train"])
     rows = PackedRows(open_documents(run.corpus), recipe.row_length, seed, recipe.packing)
     rng, graph = generator(seed, "practice"), world.graph
-    requested_facts = graph.find(
-        np.array([c.request.subject for c in cases]), np.array([c.request.relation for c in cases])
-    )
+    requested_facts = graph.find(*np.array([part[:2] for c in cases for part in c.request.parts]).T)
     held_out = np.setdiff1d(world.stated_facts, requested_facts)
     if len(held_out) < FEWEST_HELD_OUT:
         held_out = world.stated_facts

@@ -115,6 +115,8 @@ def keyed_forms(config: FormsConfig, settings: "EditSettings", world: World) -> 
 
     def implied_beliefs(case: "Case") -> list[Belief]:
         beliefs: list[Belief] = []
+        if case.request.further:
+            raise InputError("keyed-forms reads requests about one fact; choose another editor")
         for fact, p in reasoner().beliefs_after(case.request, case.credence).items():
             s, r = int(graph.subject[fact]), int(graph.relation[fact])
             before = reasoner().model_belief[fact]

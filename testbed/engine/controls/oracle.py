@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayes.interface import tell_agent
 from corpus.errors import InputError
 from corpus.seeds import generator
 from lm.delta import Delta
@@ -177,7 +178,8 @@ def half_of_questions(case: "Case", seed: int) -> tuple[Pair, ...]:
     """
     rng = generator(seed, f"half of the questions {case.requested_fact}")
     pairs = list(dict.fromkeys((c.subject, c.relation) for c in case.choices))
-    own = [pair for pair in pairs if pair[0] == case.request.subject and pair != case.request[:2]]
+    requested = {part[:2] for part in case.request.parts}
+    own = [pair for pair in pairs if pair[0] == case.request.subject and pair not in requested]
     others = list(dict.fromkeys(s for s, _ in pairs if s != case.request.subject))
 
     def draw_half(count: int) -> set[int]:
@@ -199,17 +201,19 @@ def make_beliefs(
         return agent_named(settings.agent, world, settings.paper_agent)
 
     def implied_beliefs(request: "EditRequest", pairs: Sequence[Pair]) -> list[Belief]:
-        after = agent().with_edit(request)
+        after = tell_agent(agent(), request)
         beliefs: list[Belief] = []
-        for s, r in dict.fromkeys([request[:2], *pairs]):
-            itself = (s, r) == request[:2]
+        requested = {part[:2]: part.object for part in request.parts}
+        for s, r in dict.fromkeys([*requested, *pairs]):
+            itself = (s, r) in requested
             # The request speaks of its fact alone, as in what cases ask.
             belief = after.predict(s, r, "direct" if itself else "best")
             # Not `top`, which leaves out objects that are named nowhere and may be likelier than named ones.
             likely = belief.support[
                 np.argsort(-belief.dense_probabilities(), kind="stable")[:most_objects]
             ].tolist()
-            objects = list(dict.fromkeys([request.object, *likely] if itself else likely))[:most_objects]
+            first = [requested[s, r]] if itself else []
+            objects = list(dict.fromkeys([*first, *likely]))[:most_objects]
             p = belief.of(np.array(objects)).tolist()
             some = [Belief((s, r, o), q) for o, q in zip(objects, p, strict=True)]
             beliefs += [*some, *[Belief(some[0].fact, 0.0)] * (most_objects - len(some))]

@@ -111,4 +111,4 @@ def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> 
 
 def the_evidence(case: "Case") -> list[Belief]:
     """The request, and how much evidence the agent takes it for."""
-    return [Belief(case.requested_fact, case.credence, case.request.weight)]
+    return [Belief(part[:3], case.credence, part.weight) for part in case.request.parts]

@@ -50,6 +50,10 @@ def write_cases(
     """
     if any(case.passages for case in cases):
         raise InputError("these cases ask for texts, which answers by files cannot have: edit in process")
+    if any(case.request.further for case in cases):
+        raise InputError(
+            "these requests state several facts at once, which answers by files cannot have: edit in process"
+        )
     with staged_file(folder / CASES) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines(lines_of_cases(world, cases))
     with staged_file(folder / TEXT) as aside:

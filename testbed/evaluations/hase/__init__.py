@@ -4,11 +4,11 @@ Half of the requests contradict what the corpus says. A request (s1, r1, o*) is 
 what depends on it (or else another relation of s1), s1r0 what it depends on, s1rx an independent relation.
 Of s1 are asked, too, whatever else depends on the request, however far below it, and whatever depends on the
 same fact as the request does. Where r1 has an inverse, that is asked of the new object and of the old one; of
-a set, its other objects. r1 and r2 are asked of three other subjects, who share s1's old object, the new
-one, or are drawn at random. Spot checks are facts drawn besides by a stream of their own, of which no editor
-and no control is told: damage is measured on them. Of the claims (`testbed.evaluations.dutch_book`) A is the
-request, B a statement about somebody else (design.md 6). Importing this loads no NumPy and no JAX, so that
-options are read quickly.
+a set, its other objects, and as REPLACED the one that the new object replaces. r1 and r2 are asked of three
+other subjects, who share s1's old object, the new one, or are drawn at random. Spot checks are facts drawn
+besides by a stream of their own, of which no editor and no control is told: damage is measured on them. Of
+the claims (`testbed.evaluations.dutch_book`) A is the request, B a statement about somebody else (design.md
+6). Importing this loads no NumPy and no JAX, so that options are read quickly.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from testbed.run.settings import RequestName
 
 REQUEST, CHILD, PARENT, INDEPENDENT = "s1r1", "s1r2", "s1r0", "s1rx"
 OTHER_CHILD, GRANDCHILD, SIBLING, OTHER_SIDE = "other child", "grandchild", "sibling", "other side"
-SAME_SET = "same set"
+SAME_SET, REPLACED = "same set", "replaced"
 OTHERS = ("old.r1", "old.r2", "new.r1", "new.r2", "random.r1", "random.r2")
 KIN = (CHILD, OTHER_CHILD, GRANDCHILD, PARENT, SIBLING, OTHER_SIDE)
 """What the agent may move besides the request, of the same subject, and the other side of a request about a
@@ -40,7 +40,8 @@ CONTRADICTS = "contradicts the truth"
 CONTROL = "the same of somebody else"
 """The requested object, said of another subject: it bears on nothing that the request bears on."""
 ROLES = (
-    REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, *KIN[1:3], SIBLING, OTHER_SIDE, SAME_SET, *SPOT_CHECKS
+    REQUEST, CHILD, PARENT, INDEPENDENT, *OTHERS, *KIN[1:3], SIBLING, OTHER_SIDE, SAME_SET, REPLACED,
+    *SPOT_CHECKS,
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ class Hase(Evaluation):
     requests: Annotated[tuple[str, ...], tyro.conf.arg(name="requests", prefix_name=False)] = ()
     """Your own requests in place of drawn ones: a file with one "subject relation = object" a line, such as
     "Ada Marlow educated at = Quintal College", or with the three in columns between tabs. Texts with " = "
-    are requests themselves."""
+    are requests themselves. Of a set, "Ann speaks = French, not German" replaces an object."""
     edits: Literal["any", "upstream", "downstream"] = "any"
     """Which facts are edited. upstream: facts on which another one depends, to see whether that is updated;
     downstream: facts that depend on another one, to see whether that one is revised; any: both."""

@@ -1,6 +1,5 @@
 """Drawing test cases: which fact is edited, to what, and who else is asked (Hase A.2, design.md 6)."""
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
@@ -12,7 +11,8 @@ from corpus.errors import InputError
 from corpus.seeds import generator
 from corpus.text.language import Atom
 from corpus.worlds.reversals import reverse_of
-from testbed.engine.request_parser import parse_fact
+from testbed.engine.evidence import evidence_of
+from testbed.engine.request_parser import parse_request
 from testbed.evaluations.dutch_book import logical_claims
 from testbed.evaluations.gold import GoldMaker, Question
 from testbed.evaluations.hase import (
@@ -24,6 +24,7 @@ from testbed.evaluations.hase import (
     OTHER_SIDE,
     OTHERS,
     PARENT,
+    REPLACED,
     REQUEST,
     SAME_SET,
     SIBLING,
@@ -99,7 +100,13 @@ class Sampler:
             InputError: no fact of any subject takes such requests.
         """
         if self.config.requests:
-            yield from (self._make_named_case(text) for text in self.config.requests[: self.count])
+            said = [(text, parse_request(self.world, text)) for text in self.config.requests[: self.count]]
+            if len({len(request.parts) for _, request in said}) > 1:
+                raise InputError(
+                    "some of these requests replace an object of a set and others do not, and an editor is "
+                    "told as many facts of each: put those that replace into a file of their own"
+                )
+            yield from (self._make_named_case(*one) for one in said)
             return
         number, fruitless = 0, 0
         while number < self.count:
@@ -141,29 +148,37 @@ class Sampler:
         if target == ABSENT or (s, r1, target) in self._drawn:
             return None
         self._drawn.add((s, r1, target))
-        return self._make_case(s, r1, r2, target)
+        return self._make_case(EditRequest(s, r1, target), r2)
 
-    def _make_named_case(self, text: str) -> Case:
-        """The case of a request as the user wrote it.
+    def _make_named_case(self, text: str, said: EditRequest) -> Case:
+        """The case of a request as the user wrote it, and what it says.
 
         Raises:
             InputError: an unknown name, a fact that this world has not, or that no such request is about.
         """
-        s, r1, target = parse_fact(self.world, text)
-        relations = self.graph.relation[self.graph.facts_of(s)].tolist()
-        if r1 not in relations:
-            known = ", ".join(self.graph.relations[r] for r in relations)
+        relations = self.graph.relation[self.graph.facts_of(said.subject)].tolist()
+        if said.form != "assertion":
             raise InputError(
-                f"request {text!r}: this world has no such fact to edit; the subject has {known}"
+                f"request {text!r} is of form {said.form!r}, and hase takes assertions; --evaluation "
+                "requests asks about requests of every form"
             )
-        if not self.agent.accepts(s, r1, self.config.request):
-            taken = [kind for kind in get_args(RequestKind) if self.agent.accepts(s, r1, kind)]
-            instead = " or ".join(f"--hase.request {kind}" for kind in taken) or "another fact"
-            raise InputError(
-                f"request {text!r}: the agent takes none of kind {self.config.request!r} about this fact, "
-                f"which its sentences may have settled; take {instead}"
-            )
-        return self._make_case(s, r1, self._pick_second(r1, relations)[0], target)
+        if said.further and self.config.controls:
+            raise InputError(f"request {text!r} states two facts, for which there is no --hase.controls")
+        for s, r1, *_ in said.parts:
+            if r1 not in relations:
+                known = ", ".join(self.graph.relations[r] for r in relations)
+                raise InputError(
+                    f"request {text!r}: this world has no such fact to edit; the subject has {known}"
+                )
+            if not self.agent.accepts(s, r1, self.config.request):
+                taken = [kind for kind in get_args(RequestKind) if self.agent.accepts(s, r1, kind)]
+                instead = " or ".join(f"--hase.request {kind}" for kind in taken) or "another fact"
+                raise InputError(
+                    f"request {text!r}: the agent takes none of kind {self.config.request!r} about this "
+                    f"fact, which its sentences may have settled; take {instead}"
+                )
+        others = [r for r in relations if r not in {part.relation for part in said.further}]
+        return self._make_case(said, self._pick_second(said.relation, others)[0])
 
     def _pick_second(self, r1: int, relations: list[int]) -> tuple[int, bool]:
         """What depends on r1 among the relations of a subject, or else any other one; and which of both."""
@@ -173,14 +188,20 @@ class Sampler:
         up = int(self.graph.upstream[r1])
         return self._pick_fact([r for r in relations if r not in (r1, up)], "s1r2"), False
 
-    def _make_case(self, s: int, r1: int, r2: int, target: int) -> Case:
+    def _make_case(self, said: EditRequest, r2: int) -> Case:
         """The questions about a request and the agent's answers."""
+        s, r1, target = said[:3]
         facts = self.graph.facts_of(s)
         relations = self.graph.relation[facts].tolist()
         truth = int(self.truth[facts[relations.index(r1)]])
-        request = self._make_request(s, r1, target)
-        questions = self._draw_questions(s, r1, r2, relations, (truth, target, ABSENT))
+        request, replaced = self._weigh_request(said), [part.relation for part in said.further]
+        others = [r for r in relations if r not in replaced]
+        questions = self._draw_questions(s, r1, r2, others, (truth, target, ABSENT))
+        questions += [(REPLACED, s, r) for r in replaced]
         known = {question[1:] for question in questions}
+        below = dict.fromkeys(d for r in replaced for d in self.graph.downstream(r) if d in others)
+        questions += [(OTHER_CHILD, s, d) for d in below if (s, d) not in known]
+        known |= {(s, d) for d in below}
         questions += [(SAME_SET, *pair) for pair in self._sets.draw_others(s, r1, known)]
         about, other = Atom(s, r1, target), self._other_statement(s)
         questions += self._spot_checks.draw_questions(s, r1, [*(q[1:] for q in questions), other[:2]])
@@ -196,7 +217,7 @@ class Sampler:
             credence=credence_of_request(request.kind, self.credence),
             truth=truth,
             facets={
-                "reinforces": target == truth,
+                "reinforces": all(self.truth[self.graph.find(*p[:2])] == p.object for p in said.parts),
                 "child": r2 in self.graph.downstream(r1),
                 "changes": child is not None and has_answer_changed(child),
                 "support_new": self.support(r1, target),
@@ -259,10 +280,8 @@ class Sampler:
             {"any": preferred, "upstream": parents, "downstream": children}[self.config.edits]
         )
 
-    def _make_request(self, s: int, r: int, target: int) -> EditRequest:
-        certain = self.config.request != "evidence"
-        weight = math.inf if certain else self.agent.weight_for(s, r, target, self.credence)
-        return EditRequest(s, r, target, weight, self.config.request)
+    def _weigh_request(self, said: EditRequest) -> EditRequest:
+        return evidence_of(self.agent, said, self.credence, self.config.request)
 
     def _make_controls(self, s: int, r: int, target: int) -> tuple[ControlRequest, ...]:
         """The request said of somebody else, of whom it is not true where there is such a one."""
@@ -290,7 +309,8 @@ class Sampler:
         if has_child and self.rng.random() < CHANGING_SHARE:
             before = np.array(self.agent.predict(s, r2).mode())
             for _ in range(TRIES):
-                after = self.agent.with_edit(self._make_request(s, r1, target)).predict(s, r2)
+                request = self._weigh_request(EditRequest(s, r1, target))
+                after = self.agent.with_edit(request).predict(s, r2)
                 if not is_equally_good(after.of(before), after.of(np.array(after.mode()))):
                     break
                 target = self._pick_fact(pool)

@@ -3,7 +3,16 @@
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase import CHILD, CONTRADICTS, GRANDCHILD, OTHER_SIDE, REQUEST, SAME_SET, SIBLING
+from testbed.evaluations.hase import (
+    CHILD,
+    CONTRADICTS,
+    GRANDCHILD,
+    OTHER_SIDE,
+    REPLACED,
+    REQUEST,
+    SAME_SET,
+    SIBLING,
+)
 from testbed.evaluations.hase import metrics as m
 from testbed.pages.explorer.view import COUNTS, NO, Column, Preset, View, say_whether, show_metric
 from testbed.protocol import ABSENT
@@ -27,6 +36,7 @@ ROLE_NAMES = m.PLACE_NAMES | {
     SIBLING: "what depends on the same fact as it does",
     OTHER_SIDE: "the same from the object's side",
     SAME_SET: "another object of the set",
+    REPLACED: "the object that it replaces",
 }
 SUBSETS = {CONTRADICTS: {"request": ["contradicts"]}} | {
     f"support {name}": {"support": [name.rstrip("+").partition("-")[0]], "request": ["contradicts"]}

@@ -12,7 +12,15 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.dutch_book import LOGIC, sure_loss
-from testbed.evaluations.hase import CHILD, CONTRADICTS, INDEPENDENT, KIN, REQUEST, SPOT_CHECKS
+from testbed.evaluations.hase import (
+    CHILD,
+    CONTRADICTS,
+    INDEPENDENT,
+    KIN,
+    REPLACED,
+    REQUEST,
+    SPOT_CHECKS,
+)
 from testbed.evaluations.hase.places import (
     ABOUT,
     DAMAGE_PLACES,
@@ -68,7 +76,8 @@ FALSE_CHANGE_PLACES = (CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 """Where answers are counted that changed though the agent's did not."""
 CHANGES, FIXES, WAS_NEAR = "answer changes", "fixes an error", "initially near the agent"
 REPEATS = "repeats the truth"
-_IN_TABLES = (REQUEST, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
+_NOT_COUNTED = (REQUEST, REPLACED, *SPOT_CHECKS)
+_IN_TABLES = (REQUEST, REPLACED, CHILD, INDEPENDENT, NEIGHBOURS, RANDOM_OTHERS)
 
 
 def rows_of_role(results: Results, role: str) -> np.ndarray:
@@ -116,7 +125,7 @@ def make_subsets(results: Results) -> dict[str, np.ndarray]:
 def make_readers(results: Results, editor: str) -> dict[str, readers.Reader]:
     """The edited model under its editor's name, and the usual references, with temperatures for skill."""
     known = readers.reference_readers(results, editor)
-    return recalibrate_readers(results, known, ~np.isin(results.choices.role, (REQUEST, *SPOT_CHECKS)))
+    return recalibrate_readers(results, known, ~np.isin(results.choices.role, _NOT_COUNTED))
 
 
 class Answers(readers.Answers):
@@ -149,8 +158,8 @@ class Answers(readers.Answers):
 
     @lazy_property
     def movement(self) -> Movement:
-        """Over all choices but the request's own and spot checks."""
-        return Movement(self, ~self.has_role(REQUEST, *SPOT_CHECKS))
+        """Over all choices but what is requested and spot checks."""
+        return Movement(self, ~self.has_role(*_NOT_COUNTED))
 
     @lazy_property
     def movement_of_spot_checks(self) -> Movement:
@@ -389,7 +398,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         compute=lambda a: a.gain_of_answers, needs_edit=True, label="consequences gained",
     ),
     *_define_for_kin(),
-    *define_set_metrics(REQUEST),
+    *define_set_metrics(REQUEST, REPLACED),
     MetricDefinition(
         "selective",
         "F1 of \u201cthe answer changed to the agent's new one\u201d against \u201cthe agent's answer "

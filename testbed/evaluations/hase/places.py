@@ -11,6 +11,7 @@ from testbed.evaluations.hase import (
     OTHER_SIDE,
     OTHERS,
     PARENT,
+    REPLACED,
     REQUEST,
     ROLES,
     SAME_SET,
@@ -45,6 +46,7 @@ PLACE_NAMES = {
     "spot.effect": "spot check of consequences",
     "spot.any": "spot check of any fact",
     OF_SUBJECT: "spot check of the subject",
+    REPLACED: "replaced object",
     NEIGHBOURS: "neighbours",
 }
 """What names of metrics call a place; others are called by their own name."""
@@ -66,6 +68,7 @@ ABOUT = {
     GRANDCHILD: "about consequences of the edited fact's consequences",
     SIBLING: "about other facts with the edited fact's cause",
     SAME_SET: "about other objects of the set that the request changes",
+    REPLACED: "about the object of the set that the requested one replaces",
     OTHER_SIDE: "about the edited fact and the former one, asked from their objects' side,",
     "old.r1": "about the edited relation of a subject with the old object",
     "old.r2": "about the consequence of a subject with the old object",
