@@ -7,6 +7,8 @@ from corpus.errors import InputError
 from corpus.worlds.members import ANSWERS
 from testbed import corpus
 from testbed.engine.methods import the_request
+from testbed.engine.trace import stale_parts, version_in_world
+from testbed.engine.versions import versions_of_cases
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.kinds import Kinds
 from testbed.evaluations.sets import ADDS, REPLACES, TAKES, SetSampler
@@ -23,7 +25,7 @@ OWN = ("s1r1", "request")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def run(tmp_path_factory):
     """Forty people, of whom each speaks some of thirty languages, the first three of them most often."""
     folder, rng = tmp_path_factory.mktemp("sets"), np.random.default_rng(0)
     rows = [f"p{i}\tlives in\ttown {i % 4}\n" for i in range(40)]
@@ -32,7 +34,12 @@ def world(tmp_path_factory):
     (folder / "w.tsv").write_text("".join(rows))
     words = ["--world.path", str(folder / "w.tsv"), "--world.several", "set", "--kind", "exact"]
     assert corpus.main([*at(folder), *words, "--world.min-pair-subjects", "3"]) == 0
-    return load_world(Run(folder, "x"))
+    return Run(folder, "x")
+
+
+@pytest.fixture(scope="module")
+def world(run):
+    return load_world(run)
 
 
 def is_of_set(world, choice):
@@ -65,6 +72,15 @@ def test_a_case_about_a_set_asks_of_its_other_objects(world, evaluation):
             else:
                 assert c.answer[1] == case.request.object
     assert seen == {ADDS, TAKES}
+
+
+def test_edits_in_a_world_of_sets_are_stale_once_and_others_are_not(run, tmp_path):
+    versions = versions_of_cases(Hase.version, "exact")
+    config = {"versions": versions, "settings": {"agent": {"name": "exact"}}, "editor": "none"} | {
+        "method": {"version": 1}
+    }
+    assert stale_parts(config, version_in_world(run, Hase.version)) == ["the cases"]
+    assert stale_parts(config, version_in_world(Run(tmp_path, "x"), Hase.version)) == []
 
 
 def test_no_other_world_has_sets():
