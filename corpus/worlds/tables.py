@@ -9,8 +9,10 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
+from statistics import mode
 from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -220,10 +222,12 @@ def read_parquet(path: Path, columns: tuple[str, ...]) -> Table:
 
 
 def _as_labels(table: pa.Table, names: list[str]) -> Table:
-    """Some columns as labels; no value is an empty label."""
+    """Some columns as labels, of lists with `OF_LISTS` between them; no value is an empty label."""
     columns = []
     for name in names:
         column = table[name]
+        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+            column = pc.binary_join(column.cast(pa.list_(pa.string())), OF_LISTS)
         if not pa.types.is_dictionary(column.type) or column.null_count:
             column = pc.fill_null(column.cast(pa.string()), "").dictionary_encode()
         columns.append(column.cast(CELL))
@@ -254,14 +258,17 @@ def _refuse_table(path: Path, form: Form, columns: tuple[str, ...], why: str) ->
     sign = "<tab>" if form.delimiter == "\t" else form.delimiter
     expected, width = sign.join(("subject", "relation", "object")), 0
     with open_table(path, read_unwatched) as stream:
-        for number, fields, line in _read_lines(stream, form):
+        lines = _read_lines(stream, form)
+        start = [*islice(lines, 2 * FEW_ROWS)]
+        usual = max(3, mode(len(fields) for _, fields, _ in start)) if len(start) >= FEW_ROWS else 3
+        for number, fields, line in chain(start, lines):
             where, excerpt = f"{path}, line {number}", f"{line[:200]!r:.120}"
             if any("\udc80" <= c <= "\udcff" for c in line):
                 raise InputError(f"{where}: not UTF-8: {line[:200].encode(errors='surrogateescape')!r:.120}")
             if len(line) > LONGEST_CELL:
                 raise InputError(f"{where}: longer than {LONGEST_CELL:,} characters: {excerpt}")
             if not width:
-                width = max(len(fields), 3) if columns or len(fields) > 3 else 3
+                width = len(fields) if columns else usual
                 _check_columns(where, fields, columns)
             if len(fields) != width:
                 expected = f"{width} fields" if columns or width > 3 else expected
@@ -362,7 +369,9 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         raise InputError(f"{path}: the graph is empty; {why}")
     triples, entities, relations = _encode_columns(columns)
     if not is_rdf:
-        triples, entities = _take_lists(triples, entities, relations, form == "JSON", config, note)
+        triples, entities = _take_lists(
+            triples, entities, relations, form in ("JSON", "Parquet"), config, note
+        )
     triples = _drop_blank(triples, entities, relations, account)
     if doubtful := [name for name in NOTHING if pc.index(entities, name).as_py() >= 0]:
         note(
@@ -392,20 +401,23 @@ def _take_lists(
     triples: np.ndarray,
     entities: pa.Array,
     relations: pa.Array,
-    is_json: bool,
+    has_lists: bool,
     config: WorldConfig,
     note: Callable[[str], None],
 ) -> tuple[np.ndarray, pa.Array]:
-    """A fact for each object of lists of JSON, and of cells with the sign that the user names.
+    """A fact for each object of cells with the sign that the user names, and of lists.
+
+    Args:
+        has_lists: whether cells of this kind of table may be lists.
 
     Raises:
         InputError: no object has this sign.
     """
-    separators = [*([OF_LISTS] if is_json else []), *([config.split] if config.split else [])]
+    separators = [*([OF_LISTS] if has_lists else []), *([config.split] if config.split else [])]
     if separators:
         cells = len(triples)
         of_lists = pc.match_substring(entities, OF_LISTS).to_numpy(zero_copy_only=False)
-        if is_json and (
+        if has_lists and (
             of_lists[triples[:, 0]].any() or pc.any(pc.match_substring(relations, OF_LISTS)).as_py()
         ):
             raise InputError(
