@@ -12,7 +12,7 @@ from testbed.engine.catalogue import default_configurations, whose_options
 from testbed.evaluations.catalogue import prefix_of
 from testbed.own import OWN
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
-from testbed.run.runs import Run, _fit_stage, _recorded_stages
+from testbed.run.runs import Run, settings_on_record
 from testbed.run.settings import as_plain_data
 
 PRESETS: dict[str, Mapping[str, Any]] = {"corpus": CORPUS, "train": TRAIN, "edit": EDIT, "tune": EDIT}
@@ -148,19 +148,9 @@ def _own_flags(editor: str, settings: Mapping[str, Any], preset: Mapping[str, An
 
 def _stage_settings(run: Run, stage: str) -> dict | None:
     try:
-        return _settings_on_record(run, stage)
+        return settings_on_record(run, stage)
     except InputError:
         return None
-
-
-def _settings_on_record(run: Run, stage: str) -> dict:
-    """The settings of a stage as the run's record has them, whether or not its parts are whole; or empty.
-
-    Raises:
-        InputError: there is no record, or it cannot be read.
-    """
-    stages, _ = _recorded_stages(run)
-    return _fit_stage(stage, stages[stage])["settings"] if stage in stages else {}
 
 
 def _nearest_preset(settings: Mapping[str, Any], presets: Mapping[str, Any]) -> tuple[str, list[str]]:

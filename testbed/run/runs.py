@@ -166,6 +166,16 @@ def recorded_settings(run: Run, stage: str) -> tuple[dict, dict]:
     return recorded["settings"], recorded["inputs"]
 
 
+def settings_on_record(run: Run, stage: str) -> dict:
+    """The settings of a stage as the run's record has them, whether or not its parts are whole; or empty.
+
+    Raises:
+        InputError: there is no record, or it cannot be read.
+    """
+    stages, _ = _recorded_stages(run)
+    return _fit_stage(stage, stages[stage])["settings"] if stage in stages else {}
+
+
 def unlike_settings(run: Run, other: Run) -> list[str]:
     """Settings of corpus and training in which two runs differ, but for their seeds."""
     keys = []
