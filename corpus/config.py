@@ -231,13 +231,12 @@ class WorldConfig:
     """Where the facts come from and which of them are kept."""
 
     source: str = "builtin"
-    """builtin: generated. tsv: a table of subject, relation, object (TSV, CSV, Parquet, JSON lines or
-    RDF; packed or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and
-    their properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of
-    which one has what the other has; people: people in groups; both generated, or with a path from a folder
-    in Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated.
-    types, joint, roles, colleges, press: other kinds of dependence (docs/kinds.md), generated. Or
-    my_module:MyWorld."""
+    """builtin: generated. tsv: a table of subject, relation, object (TSV, CSV, Parquet, JSON lines or RDF;
+    packed or not). wikidata: a folder in Wikidata5m's layout. taxonomy: members of categories and their
+    properties, generated, or with a path from TAXI's tables. coupled: pairs of linked entities, of which one
+    has what the other has; people: people in groups; both generated, or with a path from a folder in
+    Wikidata5m's layout (people: or Seesaw-CF's). chain: four relations in a chain, generated. types, joint,
+    roles, colleges, press: other kinds of dependence (docs/kinds.md), generated. Or my_module:MyWorld."""
     path: str = ""
     """Folder (wikidata, taxonomy, coupled, people) or file (tsv, which need not be named)."""
     columns: tuple[str, ...] = ()
@@ -246,11 +245,9 @@ class WorldConfig:
     labels: str = ""
     """File with the labels of ids that stand in the table: id, label (tsv). What has none keeps its id."""
     split: str = ""
-    """What stands between several objects in one cell, such as "|" in en|fr (tsv). By default a cell is one
-    object, and what looks like lists is pointed out."""
+    """What stands between several objects in one cell, such as "|" in en|fr (tsv); by default nothing."""
     subjects: int = 240
-    """Number of subjects. From files at most this many are drawn at random; taxonomies and chains have dials
-    of their own."""
+    """Number of subjects, from files at random at most; taxonomies and chains have dials of their own."""
     pairs: tuple[str, ...] = ()
     """Dependences as upstream:downstream, such as P69:P106; by default they are found in the facts."""
     dependences: Literal["pairs", "forest", "none", "published"] = "pairs"
