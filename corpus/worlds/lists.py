@@ -5,13 +5,14 @@ Ann  speaks  en|fr          Ann  speaks  en
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpus.arrays import concatenate_ranges
+from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.worlds.selection import NAMED, SEVERAL
 from corpus.worlds.unpacked import MOST_ROWS
@@ -25,7 +26,42 @@ LOOKED_AT = 50_000
 """Different cells of a relation by which that is told."""
 
 
-def describe_lists(triples: np.ndarray, entities: pa.Array, relations: pa.Array) -> list[str]:
+def take_lists(
+    triples: np.ndarray,
+    entities: pa.Array,
+    relations: pa.Array,
+    has_lists: bool,
+    config: WorldConfig,
+    note: Callable[[str], None],
+) -> tuple[np.ndarray, pa.Array]:
+    """A fact for each object of cells with the sign that the user names, and of lists.
+
+    Args:
+        has_lists: whether cells of this kind of table may be lists.
+
+    Raises:
+        InputError: no object has this sign, or what is no object is a list.
+    """
+    is_list = pc.match_substring(entities, OF_LISTS).to_numpy(zero_copy_only=False)
+    if has_lists and (
+        is_list[triples[:, 0]].any() or pc.any(pc.match_substring(relations, OF_LISTS)).as_py()
+    ):
+        raise InputError(f"{config.path}: a subject or a relation is a list, and only objects may be several")
+    separators = [OF_LISTS] * (has_lists and bool(is_list.any())) + [config.split] * bool(config.split)
+    if separators:
+        cells = len(triples)
+        triples, entities = _split_objects(triples, entities, separators, config.path)
+        if config.split and len(triples) == cells:
+            raise InputError(f"{config.path}: no object has {config.split!r}; leave --world.split out")
+        if len(triples) > cells:
+            note(f"{config.path}: cells with several objects give {len(triples) - cells:,} facts more")
+    if not config.split:
+        for line in _describe_lists(triples, entities, relations):
+            note(f"{config.path}: {line}")
+    return triples, entities
+
+
+def _describe_lists(triples: np.ndarray, entities: pa.Array, relations: pa.Array) -> list[str]:
     """Of each separator in words which relations have cells that look like lists parted by it."""
     times, lines = np.bincount(triples[:, 1], minlength=len(relations)), []
     for separator in SEPARATORS:
@@ -56,7 +92,7 @@ def _parts_recur(triples: np.ndarray, relation: int, entities: pa.Array) -> bool
     return sum(times[part] > 1 for part in of_lists) > RECUR * len(of_lists)
 
 
-def split_objects(
+def _split_objects(
     triples: np.ndarray, entities: pa.Array, separators: Sequence[str], source: str
 ) -> tuple[np.ndarray, pa.Array]:
     """A fact for each part of an object, in order, and the names with those of the parts behind them.

@@ -27,7 +27,7 @@ from corpus.files import require_regular
 from corpus.worlds.account import Account
 from corpus.worlds.columns import FEW_ROWS, Table, find_facts, spread_rows
 from corpus.worlds.json_rows import read_json
-from corpus.worlds.lists import OF_LISTS, describe_lists, split_objects
+from corpus.worlds.lists import OF_LISTS, take_lists
 from corpus.worlds.rawfiles import LONGEST_NAME, Watch, read_unwatched
 from corpus.worlds.rdf import FORMATS, read_rdf, short_name
 from corpus.worlds.selection import Facts
@@ -369,7 +369,7 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         raise InputError(f"{path}: the graph is empty; {why}")
     triples, entities, relations = _encode_columns(columns)
     if not is_rdf:
-        triples, entities = _take_lists(
+        triples, entities = take_lists(
             triples, entities, relations, form in ("JSON", "Parquet"), config, note
         )
     triples = _drop_blank(triples, entities, relations, account)
@@ -395,43 +395,6 @@ def read_tables(config: WorldConfig, watch: Watch, note: Callable[[str], None], 
         TableLabels(relations, "#r", is_rdf, labels),
         str(path),
     )
-
-
-def _take_lists(
-    triples: np.ndarray,
-    entities: pa.Array,
-    relations: pa.Array,
-    has_lists: bool,
-    config: WorldConfig,
-    note: Callable[[str], None],
-) -> tuple[np.ndarray, pa.Array]:
-    """A fact for each object of cells with the sign that the user names, and of lists.
-
-    Args:
-        has_lists: whether cells of this kind of table may be lists.
-
-    Raises:
-        InputError: no object has this sign.
-    """
-    separators = [*([OF_LISTS] if has_lists else []), *([config.split] if config.split else [])]
-    if separators:
-        cells = len(triples)
-        of_lists = pc.match_substring(entities, OF_LISTS).to_numpy(zero_copy_only=False)
-        if has_lists and (
-            of_lists[triples[:, 0]].any() or pc.any(pc.match_substring(relations, OF_LISTS)).as_py()
-        ):
-            raise InputError(
-                f"{config.path}: a subject or a relation is a list, and only objects may be several"
-            )
-        triples, entities = split_objects(triples, entities, separators, config.path)
-        if config.split and len(triples) == cells:
-            raise InputError(f"{config.path}: no object has {config.split!r}; leave --world.split out")
-        if len(triples) > cells:
-            note(f"{config.path}: cells with several objects give {len(triples) - cells:,} facts more")
-    if not config.split:
-        for line in describe_lists(triples, entities, relations):
-            note(f"{config.path}: {line}")
-    return triples, entities
 
 
 def read_labels(path: Path, ids: pa.Array, are_iris: bool, watch: Watch) -> dict[str, str]:

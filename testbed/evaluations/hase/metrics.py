@@ -12,15 +12,7 @@ import numpy as np
 
 from testbed.engine.results import Results
 from testbed.evaluations.dutch_book import LOGIC, sure_loss
-from testbed.evaluations.hase import (
-    CHILD,
-    CONTRADICTS,
-    INDEPENDENT,
-    KIN,
-    REPLACED,
-    REQUEST,
-    SPOT_CHECKS,
-)
+from testbed.evaluations.hase import CHILD, CONTRADICTS, INDEPENDENT, KIN, REPLACED, REQUEST, SPOT_CHECKS
 from testbed.evaluations.hase.places import (
     ABOUT,
     DAMAGE_PLACES,
