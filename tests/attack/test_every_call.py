@@ -1,4 +1,4 @@
-"""A disk that fails at some calls of three commands, and kills: one message, and nothing is lost.
+"""A disk that fails at some calls of three commands: one message, and nothing is lost.
 
 `python -m tests.attack.every_call FOLDER` does it at every call of every command, which takes hours.
 """
@@ -6,13 +6,11 @@
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.attack.every_call import choose_calls
-from tests.attack.trials import list_trials
-from tests.runs import ROOT, python
+from tests.runs import ROOT
 
 needs_compiler = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("cc"), reason="needs Linux and a C compiler"
@@ -47,21 +45,3 @@ def test_what_fails_ends_in_a_message_and_loses_nothing(words, tmp_path, capsys)
         print(f"\n{done.stdout}{done.stderr}")
     assert done.returncode == 0
     assert "made to fail" in done.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["corpus", "train", "edit", "tune", "report", "export"])
-def test_killed_at_any_moment_the_same_command_makes_the_same(name, tmp_path):
-    [trial] = list_trials(tmp_path, [name])
-    trial.prepare()
-    began = time.monotonic()
-    assert python(f"testbed.{name}", *trial.words).wait() == 0
-    took, whole = time.monotonic() - began, trial.outcome(trial.place)
-    for share in (0.3, 0.6, 0.9):
-        trial.prepare()
-        process = python(f"testbed.{name}", *trial.words)
-        time.sleep(share * took)
-        process.kill()
-        process.communicate()
-        assert trial.main(trial.words) == 0
-        assert trial.outcome(trial.place) == whole
