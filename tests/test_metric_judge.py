@@ -16,7 +16,7 @@ from experiments.measures.predictions import (
     correlate_ranks,
     decide,
     list_sure_pairs,
-    predict_thirds,
+    predict_kinds,
     rank_in_world,
 )
 from experiments.measures.weight_change import describe_change, hyperspherical_energy
@@ -88,17 +88,17 @@ def test_readings_of_edits_that_do_nothing_and_something(model):
     asked, counts = np.array([[BOS, 9, 10, 11, SEP] + [PAD] * 7], np.int32), np.zeros((1, 12), bool)
     counts[0, 2:4] = True
     twice = [np.concatenate([x, x]) for x in (asked, counts)]
-    found = text.read_edited(model, deltas, rows, *twice, jax.random.key(0), 2)
+    found = jax.tree.map(np.asarray, text.read_edited(model, deltas, rows, *twice, jax.random.key(0), 2))
     edited = jax.tree.map(jnp.add, model.params, some)
     for i, params in enumerate((model.params, edited)):
-        assert found.nats[i] == pytest.approx(next_token_loss(CONFIG, params, rows, 64), rel=1e-4)
-        loss = text.request_loss(LanguageModel(CONFIG, params), request_of((9, 10, 11)))
+        assert found.nats[i] == pytest.approx(float(next_token_loss(CONFIG, params, rows, 64)), rel=1e-4)
+        loss = float(text.request_loss(LanguageModel(CONFIG, params), request_of((9, 10, 11))))
         # The object and the stop behind it.
         assert -found.log_p[i, 2:4].mean() == pytest.approx(loss, rel=1e-4)
         noise = text.draw_noise(model.params, jax.random.key(0))
         shaken = [jax.tree.map(lambda x, n, k=k: x + n[k], params, noise) for k in range(text.DRAWS)]
         losses = [text.request_loss(LanguageModel(CONFIG, p), request_of((9, 10, 11))) for p in shaken]
-        assert found.rise[i] == pytest.approx(np.mean(losses) - loss, abs=1e-4)
+        assert found.rise[i] == pytest.approx(float(np.mean(losses)) - loss, abs=1e-4)
     assert (found.kl[0], found.moved[0]) == pytest.approx((0, 0), abs=1e-5)
     assert found.kl[1] > 0.01
     assert found.moved[1] > 0.01
@@ -107,8 +107,8 @@ def test_readings_of_edits_that_do_nothing_and_something(model):
 def test_a_fact_is_its_own_kin(model):
     same = text.measure_kinship(model, request_of((9, 10, 11)), request_of((9, 10, 11), (9, 10, 11)))
     other = text.measure_kinship(model, request_of((9, 10, 11)), request_of((12, 13, 14)))
-    assert same == pytest.approx((1, 1), abs=1e-4)
-    assert max(other) < 1 - 1e-3
+    assert np.asarray(same) == pytest.approx((1, 1), abs=1e-4)
+    assert float(other.max()) < 1 - 1e-3
 
 
 def test_entropy_of_texts():
@@ -184,11 +184,11 @@ def test_who_surely_has_more_has_more(seed):
 
 def test_the_numbers_that_make_an_outcome_are_chosen():
     worlds = worlds_of(lambda numbers: rank_in_world(numbers["a"]) - rank_in_world(numbers["b"]))
-    predicted, taken, r2 = predict_thirds(worlds, "o", [("a", "b"), ("a", "c"), ("b", "c")])
+    predicted, taken, r2 = predict_kinds(worlds, "o", [("a", "b"), ("a", "c"), ("b", "c")])
     assert taken == [("a", "b")] * 3
-    assert r2 > 0.95
-    assert all(correlate_ranks(p, one.outcomes["o"]) > 0.99 for p, one in zip(predicted, worlds, strict=True))
-    _, _, without = predict_thirds(worlds, "o", [("c",)])
+    assert r2 > 0.8
+    assert all(correlate_ranks(p, one.outcomes["o"]) > 0.95 for p, one in zip(predicted, worlds, strict=True))
+    _, _, without = predict_kinds(worlds, "o", [("c",)])
     assert without < 0.2
 
 

@@ -46,6 +46,7 @@ TOYS = {
     "kinds": {"worlds": 1, "editors": FEW},
     "leme": {"worlds": 1, "slow_edits": 1, "editors": ("lora-down",)},
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
+    "metric_judge": {"worlds": 1, "editors": ("lora-down",)},
     "narrators": {"worlds": 1, "editors": FEW},
     "pretrain": {"preset": "laptop"},
     "reach": {"worlds": 1, "editors": ("lora-down",)},
@@ -62,6 +63,7 @@ TOYS = {
 SMALLER = {
     "full_size": {"EDITORS": {"stratified": ("keyed", "lora-down"), "published": ("lora-down",)}},
     "kinds": {"LAWS": ("home", "colleges", "press")},
+    "metric_judge": {"LAWS": ("home",), "DEEP_WORLDS": 0},
     "reach": {"PEOPLE": reach.PEOPLE | {"people": 24}},
     "requests": {
         "EDITORS_OF": dict(

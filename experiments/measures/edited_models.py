@@ -1,6 +1,7 @@
 """Edited models of one world, each with its numbers without gold and its exact outcomes."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -58,10 +59,12 @@ class EditedModels:
 
     def __init__(self, run: OpenRun, cases: Sequence[Case], seed: int) -> None:
         self.run, self.cases, self.seed = run, cases, seed
+        # There are many programs, and a layer at a time is compiled faster.
+        self.model = replace(run.model, config=replace(run.model.config, unroll=1))
         rng, graph, truth = generator(seed, "judge"), run.world.graph, run.world.generative.truth
         self.facts = [find_facts(run.world, case, rng) for case in cases]
         asked = [add_questions(run.world, case, some) for case, some in zip(cases, self.facts, strict=True)]
-        self.questions = Questions(run.world, run.model, asked, seed)
+        self.questions = Questions(run.world, self.model, asked, seed)
         self.rows = PackedRows(open_documents(run.run.corpus), LENGTH, seed).batch(0, ROWS)
         self.sample = corpus_sample(run.run, run.world, cases, seed)
         stated = rng.choice(run.world.stated_facts, PARAPHRASES)
@@ -106,7 +109,7 @@ class EditedModels:
             others = self._requests([[one[i % len(one)] for i in range(FACTS)] for one in some])
             for i, numbers in enumerate(found):
                 pair = [jax.tree.map(lambda x, i=i: x[i], x) for x in (request, others)]
-                values = measure_kinship(self.run.model, *pair) if self.facts[i][role] else [np.nan] * 2
+                values = measure_kinship(self.model, *pair) if self.facts[i][role] else [np.nan] * 2
                 names = (f"GradSim, {whose}", f"overlap, {whose}")
                 numbers |= dict(zip(names, map(float, values), strict=True))
         return found
@@ -115,7 +118,7 @@ class EditedModels:
         self, method: Method, strengths: Sequence[float]
     ) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
         """Numbers and outcomes of every edit at the first strength, then at the next one."""
-        questions, count, model = self.questions, len(self.cases), self.run.model
+        questions, count, model = self.questions, len(self.cases), self.model
         state = prepare_editor(method.editor, model, self.sample)
         requests = tell_method(questions.tokenizer, self.cases, method)
         editor, each = PreparedEditor(questions, method, state, requests, self.seed), np.arange(count)

@@ -99,10 +99,10 @@ def rank_in_world(values: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def predict_thirds(
+def predict_kinds(
     worlds: Sequence[JudgedWorld], outcome: str, choices: Sequence[tuple[str, ...]]
 ) -> tuple[list[np.ndarray], list[tuple[str, ...]], float]:
-    """Predict an outcome's ranks in each third of worlds from the numbers that fit it best in the others.
+    """Predict an outcome's ranks in worlds of each kind from the numbers that fit it best in all others.
 
     By least squares of ranks within worlds; knowing nothing is 0 everywhere.
 
@@ -110,29 +110,28 @@ def predict_thirds(
         choices: the numbers that may be taken together.
 
     Returns:
-        float[contestants, edits] of each world; what each third took; and R2 over all.
+        float[contestants, edits] of each world; what was taken for each kind; and R2 over all worlds.
     """
-    goal = [rank_in_world(one.outcomes[outcome]) for one in worlds]
+    goals = [rank_in_world(one.outcomes[outcome]) for one in worlds]
     is_due = [np.isfinite(one.outcomes[outcome]) for one in worlds]
     names = {name for choice in choices for name in choice}
     ranks = [{name: rank_in_world(one.numbers[name]) for name in names} for one in worlds]
     predicted, taken = [np.zeros(0)] * len(worlds), []
-    for third in range(3):
-        fitted = [i for i in range(len(worlds)) if i % 3 != third]
-        y = np.concatenate([goal[i][is_due[i]] for i in fitted])
-        x = {name: np.concatenate([ranks[i][name][is_due[i]] for i in fitted]) for name in names}
-        fits = [np.linalg.lstsq(np.stack([x[n] for n in choice], 1), y)[0] for choice in choices]
-        errors = [
-            np.sum((y - sum(w * x[n] for w, n in zip(fit, choice, strict=True))) ** 2)
-            for fit, choice in zip(fits, choices, strict=True)
-        ]
-        best = int(np.argmin(errors))
-        taken.append(choices[best])
-        for i in range(third, len(worlds), 3):
-            predicted[i] = sum(w * ranks[i][n] for w, n in zip(fits[best], choices[best], strict=True))
-    rest = sum(np.sum((g - p)[due] ** 2) for g, p, due in zip(goal, predicted, is_due, strict=True))
-    return (
-        predicted,
-        taken,
-        float(1 - rest / sum(np.sum(g[due] ** 2) for g, due in zip(goal, is_due, strict=True))),
-    )
+    for kind in dict.fromkeys(one.kind for one in worlds):
+        fitted = [i for i, one in enumerate(worlds) if one.kind != kind]
+        y = np.concatenate([np.zeros(0), *(goals[i][is_due[i]] for i in fitted)])
+        x = {name: np.concatenate([y[:0], *(ranks[i][name][is_due[i]] for i in fitted)]) for name in names}
+        fits = []
+        for choice in choices:
+            features = np.stack([x[name] for name in choice], axis=1)
+            weights = np.linalg.lstsq(features, y)[0]
+            fits.append((float(np.sum((y - features @ weights) ** 2)), choice, weights))
+        _, best, weights = min(fits, key=lambda fit: fit[0])
+        taken.append(best)
+        for i, one in enumerate(worlds):
+            if one.kind == kind:
+                predicted[i] = np.stack([ranks[i][name] for name in best], axis=-1) @ weights
+    errors, total = 0.0, 0.0
+    for goal, guess, due in zip(goals, predicted, is_due, strict=True):
+        errors, total = errors + np.sum((goal - guess)[due] ** 2), total + np.sum(goal[due] ** 2)
+    return predicted, taken, float(1 - errors / total) if total else float("nan")

@@ -3,13 +3,13 @@
 Command:
     python -m experiments.metric_judge
 
-In two worlds of each of six kinds (docs/kinds.md), and in four of these with a model of four layers in place
-of two, every editor makes the same edits, each of which contradicts the world's truth, with its settings of
+In three worlds of each of four kinds (docs/kinds.md), and with models of four layers in two worlds of two of
+these, every editor makes the same edits, each of which contradicts the world's truth, with its settings of
 experiments.kinds; what it adds is taken half, once and twice. Of each edited model, one edit by one editor in
 one world, the numbers that papers report are computed as they compute them, beside four exact outcomes
 (`experiments.measures.field_questions`).
 Decisions: of two editors of which one surely has more of an outcome in a world, which one? The direction of
-a number, and which two are best, are learned on worlds of other kinds. Some 90 seconds of one core a world
+a number, and which two are best, are learned on worlds of other kinds. Some 60 seconds of one core a world
 where models are there.
 """
 
@@ -24,29 +24,28 @@ from corpus.files import read_json, write_json
 from experiments.command import launch_module
 from experiments.measures.edited_models import EditedModels
 from experiments.measures.field_questions import OUTCOMES
-from experiments.measures.predictions import JudgedWorld, correlate, decide, list_sure_pairs, predict_thirds
+from experiments.measures.predictions import JudgedWorld, correlate, decide, list_sure_pairs, predict_kinds
 from experiments.studies import kinds
 from experiments.study import Findings, Stage, Study, Values, WorldOptions
 from testbed.open_run import open_run
 from testbed.scores.tables import Cell, Table
 
-EDITORS = ("lora-down", "full-early", "embeddings", "ft-constrained", "rome", "keyed-request", "keyed")
+EDITORS = ("lora-down", "full-early", "embeddings", "rome", "keyed-request", "keyed")
+LAWS = ("home", "types", "joint", "roles")
 STRENGTHS = (0.5, 1.0, 2.0)
 """Times what an editor adds."""
-DEEP, DEEP_LAWS = 4, ("home", "types", "joint", "press")
+DEEP, DEEP_LAWS, DEEP_WORLDS = 4, ("home", "types"), 2
+"""Layers of deeper models, and whose worlds they have: so many of each kind."""
 EFFICACY = "efficacy: probability"
 """The trivial predictor, beside the mean."""
 
 
 def list_cells(options: WorldOptions) -> list[Values]:
-    """A world of each kind in turn; then four deeper models."""
-    flat = [(law, i) for i in range(options.worlds) for law in kinds.LAWS]
-    cells = [{"law": law, "seed": kinds.FIRST + i, "layers": 2, "deep": ""} for law, i in flat]
-    return cells + [
-        cell | {"layers": DEEP, "deep": "-deep"}
-        for cell in cells[: len(kinds.LAWS)]
-        if cell["law"] in DEEP_LAWS
-    ]
+    """A world of each kind in turn; then deeper models of some."""
+    flat = [(law, kinds.FIRST + i) for i in range(options.worlds) for law in LAWS]
+    deep = [(law, kinds.FIRST + i) for i in range(DEEP_WORLDS) for law in DEEP_LAWS]
+    cells = [{"law": law, "seed": seed, "layers": 2, "deep": ""} for law, seed in flat]
+    return cells + [{"law": law, "seed": seed, "layers": DEEP, "deep": "-deep"} for law, seed in deep]
 
 
 def judged_file(findings: Findings, cell: Values) -> Path:
@@ -99,7 +98,7 @@ def predict_worlds(flat: Sequence[JudgedWorld], outcome: str) -> list[Cell]:
     names = [*flat[0].numbers]
     row: list[Cell] = [outcome]
     for choices in ([*combinations(names, 2)], [(name,) for name in names], [(EFFICACY,)]):
-        predicted, taken, r2 = predict_thirds(flat, outcome, choices)
+        predicted, taken, r2 = predict_kinds(flat, outcome, choices)
         with_it = [one._replace(numbers={"it": values}) for one, values in zip(flat, predicted, strict=True)]
         if len(choices) > 1:
             row.append("; ".join(dict.fromkeys(" and ".join(pair) for pair in taken)))
@@ -149,7 +148,7 @@ def judge_tables(findings: Findings) -> Iterator[Table]:
 
 
 STUDY = Study(
-    options=WorldOptions(worlds=2, edits=12, editors=EDITORS),
+    options=WorldOptions(worlds=3, edits=8, editors=EDITORS),
     cells=list_cells,
     run="kinds-{law}-{seed}{deep}",
     preset=kinds.STUDY.preset,
