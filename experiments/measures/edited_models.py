@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -128,8 +129,9 @@ class EditedModels:
         which = np.tile(each, len(strengths))
         asked, document = self.asked[which], self.document[which]
         key = jax.random.key(integer(self.seed, "judge"))
-        read = read_edited(model, deltas, self.rows, asked, document == 1, key, count)
-        read = jax.tree.map(np.asarray, read)
+        read: Any = jax.tree.map(
+            np.asarray, read_edited(model, deltas, self.rows, asked, document == 1, key, count)
+        )
         before = questions.answers_before(which[:, None])
         after = questions.answers_after(deltas, which[:, None])
         texts = questions.texts_after(deltas, which[:, None]).tokens
