@@ -90,7 +90,7 @@ def answer_numbers(
         before, after: readings of this case, without a leading axis.
     """
     new, old, wanted = case.request.object, case.truth, [o for some in facts.values() for *_, o in some]
-    says = [names.objects_of(answers.tokens) for answers in (before, after)]
+    says = [names.objects_of(np.asarray(answers.tokens)) for answers in (before, after)]
     places = {role: [i for i, c in enumerate(case.choices) if c.role == role] for role in facts}
     first = len(case.choices) - len(wanted)
 
@@ -104,7 +104,7 @@ def answer_numbers(
         return [probability(i, new) - probability(i, old) for i in places[role]]
 
     request = next(i for i, c in enumerate(case.choices) if c.role == REQUEST)
-    belief = with_remainder(after.ended[request][: len(case.choices[request].options)].astype(float))
+    belief = with_remainder(np.array(after.ended[request][: len(case.choices[request].options)], float))
     (asked,), (margin,) = places[ASKED], gap(ASKED)
     true, false = after.claims[0]
     return {
@@ -140,7 +140,7 @@ def exact_outcomes(
     """
     far, right = [], []
     for answers in (before, after):
-        said = names.objects_of(answers.tokens)
+        said = names.objects_of(np.asarray(answers.tokens))
         far.append(
             [
                 float(total_variation(p[: len(c.options)].astype(float), c.agent[1]))
