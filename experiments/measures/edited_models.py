@@ -134,7 +134,7 @@ class EditedModels:
         )
         before = questions.answers_before(which[:, None])
         after = questions.answers_after(deltas, which[:, None])
-        texts = np.asarray(questions.texts_after(deltas, which[:, None]).tokens
+        texts = np.asarray(questions.texts_after(deltas, which[:, None]).tokens)
         for i, c in enumerate(which.tolist()):
             case, facts, both = questions.cases[c], self.facts[c], (_of(before, i), _of(after, i))
             numbers = answer_numbers(case, *both, questions.names, facts)
