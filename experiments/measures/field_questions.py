@@ -36,7 +36,7 @@ def find_facts(world: World, case: Case, rng: np.random.Generator) -> dict[str, 
     stated = world.stated_facts
     s, r, o = world.graph.subject[stated], world.graph.relation[stated], world.generative.truth[stated]
 
-    def ported(q: int) -> int:
+    def find_consequence(q: int) -> int:
         common = []
         for cause in (new, old):
             holders = s[(r == relation) & (o == cause) & (s != subject)]
@@ -54,7 +54,7 @@ def find_facts(world: World, case: Case, rng: np.random.Generator) -> dict[str, 
         for role, mask in masks.items()
     }
     relations = np.setdiff1d(world.graph.relation[world.graph.facts_of(subject)], relation).tolist()
-    moved = [(subject, q, answer) for q in relations if (answer := ported(q)) != ABSENT]
+    moved = [(subject, q, answer) for q in relations if (answer := find_consequence(q)) != ABSENT]
     return found | {ASKED: [(subject, relation, new)], PORTED: moved[:MOST]}
 
 
@@ -97,15 +97,15 @@ def answer_numbers(
     def probability(i: int, obj: int) -> float:
         return float(after.ended[i][: len(case.choices[i].options)][case.choices[i].options == obj].sum())
 
-    def unchanged(role: str) -> float:
+    def share_unchanged(role: str) -> float:
         return mean_or_nan([says[0][i] == says[1][i] for i in places[role]])
 
-    def gap(role: str) -> list[float]:
+    def list_gaps(role: str) -> list[float]:
         return [probability(i, new) - probability(i, old) for i in places[role]]
 
     request = next(i for i, c in enumerate(case.choices) if c.role == REQUEST)
     belief = with_remainder(np.array(after.ended[request][: len(case.choices[request].options)], float))
-    (asked,), (margin,) = places[ASKED], gap(ASKED)
+    (asked,), (margin,) = places[ASKED], list_gaps(ASKED)
     true, false = after.claims[0]
     return {
         "efficacy: probability": probability(asked, new),
@@ -113,11 +113,11 @@ def answer_numbers(
         "efficacy: margin": margin,
         "efficacy: generated": float(says[1][asked] == new),
         "claim judged true": float(true / (true + false)),
-        "neighbours: old over new": mean_or_nan([x < 0 for x in gap(NEIGHBOUR)]),
-        "neighbours: margin": -mean_or_nan(gap(NEIGHBOUR)),
-        "neighbours: unchanged": unchanged(NEIGHBOUR),
-        "others: unchanged": unchanged(OTHER),
-        "own facts: unchanged": unchanged(OWN),
+        "neighbours: old over new": mean_or_nan([x < 0 for x in list_gaps(NEIGHBOUR)]),
+        "neighbours: margin": -mean_or_nan(list_gaps(NEIGHBOUR)),
+        "neighbours: unchanged": share_unchanged(NEIGHBOUR),
+        "others: unchanged": share_unchanged(OTHER),
+        "own facts: unchanged": share_unchanged(OWN),
         "portability: probability": mean_or_nan([probability(i, wanted[i - first]) for i in places[PORTED]]),
         "portability: generated": mean_or_nan([says[1][i] == wanted[i - first] for i in places[PORTED]]),
         "entropy of the answer": float(-np.sum(belief * np.log(np.maximum(belief, 1e-12)))),
