@@ -300,7 +300,9 @@ def test_an_interrupt_before_the_first_checkpoint_writes_one(built, trained, tmp
     jax.tree.map(np.testing.assert_array_equal, parameters(runs), parameters(trained))
 
 
-@pytest.mark.parametrize(("seconds", "steps"), [(1e9, [30]), (-1.0, [10, 20, 30])])
+@pytest.mark.parametrize(
+    ("seconds", "steps"), [pytest.param(1e9, [30], marks=pytest.mark.slow), (-1.0, [10, 20, 30])]
+)
 def test_slow_trainings_keep_checkpoints_that_are_not_due(
     seconds, steps, built, trained, tmp_path, monkeypatch
 ):

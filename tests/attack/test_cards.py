@@ -78,6 +78,7 @@ def test_a_card_that_was_made_here_holds(suite, handed, capsys):
     assert entry["about"]["origin"] == "native: lora-down"
 
 
+@pytest.mark.slow
 def test_a_card_of_the_whole_suite_holds_and_one_of_fewer_worlds_does_not(
     trained, tmp_path, capsys, monkeypatch
 ):
@@ -405,6 +406,7 @@ def same_twin(suite, monkeypatch):
     monkeypatch.setattr(SuiteWorld, "draw_twin", lambda self, _, frozen: self._replace(frozen=frozen))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("same_twin")
 def test_a_card_that_the_private_twin_does_not_bear_out_is_marked(suite, handed):
     """Who knows the frozen cases by heart beside who is asked others; the page says it."""

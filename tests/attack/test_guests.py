@@ -95,7 +95,7 @@ def as_before():
     jax.config.update("jax_debug_nans", False)
 
 
-LIKE_OTHERS = {"Deaf", "Checks", "Rounds", "Masks", "Truths"}
+LIKE_OTHERS = {"Deaf", "Checks", "Rounds", "Masks", "Truths", "Overwrites", "ExitsBefore", "HugeSteps"}
 
 
 @pytest.mark.usefixtures("as_before")
