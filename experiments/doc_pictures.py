@@ -42,7 +42,12 @@ def by_name(*names: str) -> dict[str, Words]:
 FOLLOWS = "consequence follows | answer s1r2, must change"
 """Of dependent facts the share that is updated: its names in records of today and of earlier days."""
 DEMO_WORLDS = ("2026-11-25-demo-worlds", "2026-11-25-demo-worlds-3")
-HARM = {"dependent facts updated": (FOLLOWS,), "others' facts kept": ("others' facts kept | answer others",)}
+HARM = {
+    "dependent facts updated, where somebody has the new object": (
+        "Consequence follows, by sampler", "support 1 or more"
+    ),
+    "others' facts kept": ("Headline: requests that contradict the truth", "others' facts kept"),
+}  # fmt: skip
 STRUCTURE_NAMES = tuple(
     f"{kind}, {factor}"
     for kind, factors in (
@@ -59,9 +64,9 @@ STRUCTURE_NAMES = tuple(
 STRUCTURES = tuple(f"2026-11-{day}-structures-{number}" for day in (25, 26) for number in (2, 3))
 CHARTS = {
     "harm": Chart(
-        "Editors update little, or harm others, or reason first", "share", DEMO_WORLDS,
-        by_name("lora-down", "rome", "full-early", "embeddings", "count-based", "keyed"), HARM,
-        ("found", "contradicts the truth"),
+        "Editors update little, or harm others, or store at the subject's name", "share",
+        ("2026-11-27-demo-worlds-2",),
+        by_name("lora-down", "rome", "embeddings", "keyed-request", "keyed-counting", "keyed"), HARM, (),
     ),
     "support": Chart(
         "The more subjects have the new object, the more is updated", "dependent facts updated", DEMO_WORLDS,
