@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.studies.corrigibility import THIRDS, divide_edits
-from experiments.studies.narrators import COLUMNS, measure_voices
+from experiments.measures.open_problems import COLUMNS, THIRDS, divide_edits, measure_voices
 from testbed.evaluations.hase import REQUEST as EDITED
 from testbed.evaluations.kinds import FOLLOWS, REQUEST, STATED
 from testbed.scores.metric import sum_by_case

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.study import Findings
-from testbed.engine.results import Results, cluster_levels
+from testbed.engine.results import Results
 from testbed.evaluations.hase.metrics import METRICS
 from testbed.scores.metric import mean_of
-from testbed.scores.statistics import estimate_metric
 from testbed.scores.tables import Cell, Table, better_of
 
 NEAR = 0.02
@@ -33,12 +32,9 @@ def strength_table(findings: Findings, shown_words: Sequence[str]) -> Table:
         strength = cell["strength"]
         for one in findings.editors(strength=strength):
             results = one.edits.results
-            p, levels = request_probability(results), cluster_levels(results)
+            p = request_probability(results)
             near = np.nan_to_num(p) >= (strength or 0.0) - NEAR
-            reached, within = (
-                estimate_metric(mean_of(x, ~np.isnan(p)), levels, np.ones(len(p), bool))
-                for x in (np.nan_to_num(p), near)
-            )
+            reached, within = (one.estimate(mean_of(x, ~np.isnan(p))) for x in (np.nan_to_num(p), near))
             values = one.frame.metrics_of(one.name)
             dial = (f"{strength:g}", reached, within) if strength else ("none", reached, None)
             rows.append([one.name, *dial, *(values.get(metric.id) for metric in shown)])

@@ -15,8 +15,10 @@ has what the credence leaves open. A model that no edit changes has 0 of all thr
 beside them: how probable A's object is after A, and how far A moves its consequence.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -24,18 +26,21 @@ import numpy as np
 
 from bayes.interface import Agent
 from bayes.request import EditRequest
+from corpus.files import read_json, write_json
 from corpus.seeds import generator, integer
+from experiments.study import Findings, Stage, Values
 from lm.delta import Delta, compose_deltas
 from lm.editors.interface import edit_batch
 from testbed.engine.checks import prepare_editor
 from testbed.engine.evidence import evidence_of
 from testbed.engine.requests import tell_method
-from testbed.open_run import OpenRun
+from testbed.open_run import OpenRun, open_run
 from testbed.protocol import Case
 from testbed.run.model import corpus_sample
 from testbed.scores.distances import total_variation
 from testbed.scores.metric import Metric
 from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.tables import Cell, Table
 
 PERHAPS = 0.5
 AGENT = "the agent"
@@ -68,6 +73,43 @@ class Bet(NamedTuple):
     second: EditRequest
     truth: EditRequest
     perhaps: EditRequest
+
+
+def bets_of(findings: Findings, cell: Values, name: str) -> Path:
+    """The file of what is won from an editor in a world."""
+    return findings.run_of(cell).folder / f"bets-{findings.options.edits}-{name.replace(' ', '-')}.json"
+
+
+def betting_stages(findings: Findings) -> Iterator[Stage]:
+    """Every world's model, and then the bets against every editor."""
+
+    def bet(cell: Values, name: str) -> None:
+        if not (path := bets_of(findings, cell, name)).exists():
+            run = open_run(findings.run_of(cell).folder, "exact")
+            write_json(path, {"bets": bet_against(run, name, findings.options.edits, cell["seed"])})
+
+    for cell in findings.cells:
+        yield from findings.model_stages(cell)
+        for name in (AGENT, *findings.options.editors):
+            yield f"bets against {name} in {findings.run_of(cell).name}", partial(bet, cell, name)
+
+
+def gains_of(findings: Findings) -> dict[str, dict[str, Estimate]]:
+    """What is won, by editor."""
+    return {
+        name: estimate_gains([read_json(bets_of(findings, cell, name))["bets"] for cell in findings.cells])
+        for name in (AGENT, *findings.options.editors)
+    }
+
+
+def gains_table(findings: Findings) -> Iterator[Table]:
+    """A row an editor."""
+    rows: list[list[Cell]] = [[name, *gains.values()] for name, gains in gains_of(findings).items()]
+    note = (
+        "The last three: what is surely won for each unit at stake, a mean over a subject's questions. "
+        "± is half of a 95% interval over worlds and subjects."
+    )
+    yield Table("bets", "Bets against two edits", ["editor", *COLUMNS.values()], rows, note)
 
 
 def bet_against(run: OpenRun, name: str, count: int, seed: int) -> list[dict[str, float]]:

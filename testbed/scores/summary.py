@@ -26,7 +26,7 @@ from testbed.scores.gather import EditorResults
 from testbed.scores.metric import Metric, MetricDefinition, metrics_shown_in
 from testbed.scores.parts import CasePart, measure_parts, take_readers
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
-from testbed.scores.statistics import Estimate, estimate_metrics
+from testbed.scores.statistics import Estimate, estimate_metric, estimate_metrics
 from testbed.scores.tables import Cell
 
 MetricsByReader = dict[str, dict[str, Metric]]
@@ -68,6 +68,11 @@ class ScoredEditor(NamedTuple):
     def control_readers(self) -> list[str]:
         """The readers that were told something else than the request."""
         return [control_reader(self.name, control) for control in self.edits.controls]
+
+    def estimate(self, metric: Metric, among: np.ndarray | bool = True) -> Estimate:
+        """A metric of its cases over some of them, with its interval."""
+        results = self.edits.results
+        return estimate_metric(metric, cluster_levels(results), np.ones(len(results), bool) & among)
 
     def compared_metrics(self) -> list[str]:
         """The metrics of first tables and of comparisons, those that this editor has."""
