@@ -9,12 +9,21 @@ so that nobody wins by being at home in one.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpus.seeds import generator
-from testbed.engine.results import Results, cluster_levels, forget_edits, halves_of
+from testbed.engine.results import (
+    AFTER_AN_EDIT,
+    Choices,
+    Claims,
+    Passages,
+    Results,
+    cluster_levels,
+    halves_of,
+)
 from testbed.scores.card_format import KindCount, Verdict, count_by_kind, standing_key, verdict_of
 from testbed.scores.gather import pool_results
 from testbed.scores.metric import ARROWS, Metric
@@ -124,6 +133,20 @@ def measure_editors(rows: Sequence[Row], results: Mapping[str, Sequence[WorldRes
     answered = max(results.values(), key=len)
     unedited = [one._replace(results=forget_edits(one.results)) for one in answered]
     return {name: measure_rows(rows, of) for name, of in ({UNEDITED: unedited} | dict(results)).items()}
+
+
+def forget_edits(results: Results) -> Results:
+    """The results of who edits nothing, on the same model."""
+
+    def before(table: Choices | Claims | Passages) -> Any:
+        held = {name: getattr(table, name).copy() for name in AFTER_AN_EDIT & {*table._fields}}
+        for column in held.values():
+            column[:, 1] = column[:, 0]
+        return table._replace(**held)
+
+    tables = {name: before(getattr(results, name)) for name in ("choices", "claims", "passages")}
+    told = np.zeros_like(results.choices.is_told)
+    return replace(results, **tables | {"choices": tables["choices"]._replace(is_told=told)}, lost=None)
 
 
 def make_card(rows: Sequence[Row], *parties: Measured) -> Scorecard:

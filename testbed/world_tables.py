@@ -215,8 +215,13 @@ def weigh_dependences(graph: KnowledgeGraph) -> dict[tuple[int, int], Evidence]:
     return dict(sorted(found.items(), key=lambda one: -one[1].gain * one[1].subjects))
 
 
-def show_dependences(graph: KnowledgeGraph) -> None:
-    """Print them, and which relations tell nothing about any other."""
+def show_relations(graph: KnowledgeGraph, reversals_are_known: bool) -> None:
+    """Print which relations depend on each other, or tell nothing, and which say the same from two sides."""
+    _show_dependences(graph)
+    _show_reversals(graph, reversals_are_known)
+
+
+def _show_dependences(graph: KnowledgeGraph) -> None:
     found = weigh_dependences(graph)
     rows = []
     for (up, down), one in found.items():
@@ -233,8 +238,8 @@ def show_dependences(graph: KnowledgeGraph) -> None:
         say(f"relations that determine no other: {', '.join(silent[:NAMED])}{more}")
 
 
-def show_reversals(graph: KnowledgeGraph, are_known: bool) -> None:
-    """Say which relations say the same from the other side, and what agents make of that."""
+def _show_reversals(graph: KnowledgeGraph, are_known: bool) -> None:
+    """Say also what agents make of that."""
     for one in find_reversals(graph):
         first, second = graph.relations[one.one], graph.relations[one.other]
         what = (

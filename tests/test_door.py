@@ -13,7 +13,7 @@ import pytest
 from bayes.request import EditRequest
 from corpus.errors import InputError
 from testbed import export, score
-from testbed.engine.file_exchange.answers import SAME
+from testbed.commands.score import SAME
 from testbed.engine.file_exchange.cases import describe_cases, write_cases
 from testbed.protocol import Case, Passage
 from testbed.run.runs import Run

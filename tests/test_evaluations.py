@@ -21,9 +21,9 @@ from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.frame import EDITS
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
-from testbed.scores.parts import join_metrics, split_cases, take_readers
+from testbed.scores.parts import join_metrics, split_cases
 from testbed.scores.readers import BAYESIAN, PERFECT, READERS, columns_of
-from testbed.scores.summary import measure_reader, summarise_results
+from testbed.scores.summary import measure_reader, summarise_results, take_readers
 from tests.toys import random_model
 from tests.worlds import make_coupled, make_hedged, make_people, make_taxonomy, make_world
 

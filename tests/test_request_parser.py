@@ -13,7 +13,8 @@ from lm.editors.interface import make_requests
 from testbed.engine.catalogue import editor_entries
 from testbed.engine.methods import Control
 from testbed.engine.request_parser import parse_request
-from testbed.engine.requests import pack_wordings, say_request, sentences_of, word_sentences
+from testbed.engine.requests import pack_wordings, sentences_of, word_sentences
+from testbed.engine.run_answers import say_request
 from testbed.engine.tuning import method_named
 from testbed.presets import EDIT
 from testbed.run.world import ExactWorld

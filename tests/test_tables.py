@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.pages.page import add_case_counts, add_detectable_row, add_explanations, latex_table
+from testbed.pages.page import (
+    add_case_counts,
+    add_detectable_row,
+    add_explanations,
+    describe_winners,
+    latex_table,
+)
 from testbed.scores.metric import ARROWS, MetricDefinition
 from testbed.scores.statistics import INTERVALS, Comparison, Estimate, Few
 from testbed.scores.tables import (
@@ -17,7 +23,6 @@ from testbed.scores.tables import (
     Table,
     better_of,
     cell_number,
-    describe_winners,
     escape_latex,
     format_cell,
     markdown_section,

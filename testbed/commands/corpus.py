@@ -38,7 +38,7 @@ from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.world import load_world, read_world, save_world
 from testbed.waiting import doing
-from testbed.world_tables import show_dependences, show_groups, show_reversals, show_stats
+from testbed.world_tables import show_groups, show_relations, show_stats
 
 INVISIBLE = "Cf"
 """The Unicode category of characters without width."""
@@ -203,8 +203,7 @@ def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> No
             f"{sum(map(len, groups)):,} names look like another one and are entities of their own, such as "
             f"{examples}"
         )
-    show_dependences(graph)
-    show_reversals(graph, options.world.reversals == "found")
+    show_relations(graph, options.world.reversals == "found")
 
 
 def find_lookalikes(names: Sequence[str]) -> list[list[str]]:

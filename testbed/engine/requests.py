@@ -11,7 +11,6 @@ import numpy as np
 
 from bayes.request import EditRequest
 from corpus.errors import InputError
-from corpus.text.hedges import BY_SOURCE, WITH_PROBABILITY, find_phrasing, list_hedges
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS, PAD, SEP, Tokenizer
 from lm.editors.interface import Request, group_requests, make_requests, trait_of
@@ -20,7 +19,6 @@ from testbed.engine.methods import Belief, Method, Triple, the_request
 from testbed.engine.versions import path_of
 from testbed.protocol import Case
 from testbed.run.settings import Learned
-from testbed.run.world import World
 
 
 class Wording(NamedTuple):
@@ -59,27 +57,6 @@ def sentences_of(request: EditRequest) -> list[Sentence]:
         "of text cannot be told it; tell them an assertion, a denial, a label or a replacement, or take "
         "keyed-forms"
     )
-
-
-def say_request(world: World, request: EditRequest) -> list[Sentence]:
-    """The sentences of a world's language that say a request; hedged ones where its corpus has the hedge.
-
-    Raises:
-        InputError: a form for which the language has no words, or nobody in it is right so often.
-    """
-    begins = {"source": BY_SOURCE, "probability": WITH_PROBABILITY}.get(request.form)
-    if begins is None or world.exact is None:
-        return sentences_of(request)
-    known = {p: words for words, p in list_hedges(world.exact.config) if words.startswith(begins)}
-    if request.probability not in known:
-        if not known:
-            return sentences_of(request)
-        raise InputError(
-            f"nobody in this corpus is right with probability {request.probability:g}, so that no sentence "
-            f"says a request of form {request.form!r}; there are {', '.join(f'{p:g}' for p in sorted(known))}"
-        )
-    number = find_phrasing(world.graph.phrasings, known[request.probability])
-    return [Sentence(Kind.ATOMIC, None, Atom(*request[:3]), None, number)]
 
 
 def word_sentences(tokenizer: Tokenizer, sentences: list[Sentence], learned: Learned = "doubt") -> Wording:

@@ -256,20 +256,6 @@ def mark_lost_edits(results: Results, folder: Path, may_be_silent: bool = False)
     )
 
 
-def forget_edits(results: Results) -> Results:
-    """The results of who edits nothing, on the same model."""
-
-    def before(table: Choices | Claims | Passages) -> Any:
-        held = {name: getattr(table, name).copy() for name in AFTER_AN_EDIT & {*table._fields}}
-        for column in held.values():
-            column[:, 1] = column[:, 0]
-        return table._replace(**held)
-
-    tables = {name: before(getattr(results, name)) for name in ("choices", "claims", "passages")}
-    told = np.zeros_like(results.choices.is_told)
-    return replace(results, **tables | {"choices": tables["choices"]._replace(is_told=told)}, lost=None)
-
-
 class _ColumnByColumn:
     """A table on disk of which a column is read when it is needed: the memory of one serves the next."""
 

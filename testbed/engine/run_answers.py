@@ -7,7 +7,10 @@ import numpy as np
 
 from bayes.interface import Agent, tell_agent
 from bayes.request import EditRequest, RequestKind
+from corpus.errors import InputError
 from corpus.seeds import integer
+from corpus.text.hedges import BY_SOURCE, WITH_PROBABILITY, find_phrasing, list_hedges
+from corpus.text.language import Atom, Kind, Sentence
 from lm.attention import Array
 from lm.delta import Delta
 from lm.editors.interface import edit_batch
@@ -17,7 +20,7 @@ from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, 
 from testbed.engine.checks import check_editor, prepare_editor
 from testbed.engine.evidence import evidence_of
 from testbed.engine.methods import Method
-from testbed.engine.requests import say_request, tell_method
+from testbed.engine.requests import sentences_of, tell_method
 from testbed.protocol import ABSENT, Case, Choice, credence_of_request
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
@@ -124,3 +127,24 @@ class RunAnswers:
                 Choice("asked", s, r, options, agent, answer, np.full(agent.shape, np.nan), ABSENT)
             )
         return Case(request, credence_of_request(kind, credence), truth, {}, tuple(choices))
+
+
+def say_request(world: World, request: EditRequest) -> list[Sentence]:
+    """The sentences of a world's language that say a request; hedged ones where its corpus has the hedge.
+
+    Raises:
+        InputError: a form for which the language has no words, or nobody in it is right so often.
+    """
+    begins = {"source": BY_SOURCE, "probability": WITH_PROBABILITY}.get(request.form)
+    if begins is None or world.exact is None:
+        return sentences_of(request)
+    known = {p: words for words, p in list_hedges(world.exact.config) if words.startswith(begins)}
+    if request.probability not in known:
+        if not known:
+            return sentences_of(request)
+        raise InputError(
+            f"nobody in this corpus is right with probability {request.probability:g}, so that no sentence "
+            f"says a request of form {request.form!r}; there are {', '.join(f'{p:g}' for p in sorted(known))}"
+        )
+    number = find_phrasing(world.graph.phrasings, known[request.probability])
+    return [Sentence(Kind.ATOMIC, None, Atom(*request[:3]), None, number)]

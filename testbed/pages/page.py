@@ -35,7 +35,6 @@ from testbed.scores.tables import (
     Table,
     case_counts,
     cell_number,
-    describe_winners,
     escape_latex,
     format_cell,
     markdown_section,
@@ -308,6 +307,20 @@ def add_explanations(table: Table) -> Table:
         return table
     parts = [table.note, describe_winners(table), INTERVALS, *_describe_few(cells)]
     return table._replace(note=" ".join(part for part in parts if part))
+
+
+def describe_winners(table: Table) -> str:
+    """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
+    ranks, wins = table.ranks, table.best_cells
+    sentences = []
+    for i in sorted({row for row, _ in wins}):
+        own = {column: of[i] for column, of in ranks.items() if i in of}
+        worst = max(own, key=lambda column: (own[column], -column))
+        best = ", ".join(table.header[column] for row, column in sorted(wins) if row == i)
+        last = f"worst in {table.header[worst]} (rank {own[worst]} of {len(ranks[worst])})"
+        last = last if own[worst] > 1 else "nowhere worse"
+        sentences.append(f"{format_cell(table.rows[i][0])}: best in {best}; {last}.")
+    return " ".join(sentences)
 
 
 def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:

@@ -14,7 +14,6 @@ from corpus.errors import InputError
 from testbed.engine.results import Choices, Claims, Passages, Results
 from testbed.scores.cores import map_on_cores
 from testbed.scores.metric import Metric
-from testbed.scores.readers import Reader
 
 Name = TypeVar("Name", bound=Hashable)
 Table = TypeVar("Table", Choices, Claims, Passages)
@@ -55,37 +54,6 @@ def split_cases(results: Results, size: int) -> Iterator[CasePart]:
 def measure_parts(results: Results, measure: Callable[[CasePart], dict[Name, Metric]]) -> dict[Name, Metric]:
     """Metrics of all cases, of which `measure` gives those of some; on all cores."""
     return join_metrics(map_on_cores(measure, [*split_cases(results, CASES_IN_A_PART)]))
-
-
-def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Reader]:
-    """What readers of the whole results answer in a part of them.
-
-    An array that several of them have, or one before and after the edit, is one array again.
-    """
-    taken: dict[int, np.ndarray] = {}
-
-    def take(array: np.ndarray, rows: Rows) -> np.ndarray:
-        if id(array) not in taken:
-            taken[id(array)] = array[rows]
-        return taken[id(array)]
-
-    def take_known(array: np.ndarray | None, rows: Rows) -> np.ndarray | None:
-        return None if array is None else take(array, rows)
-
-    return {
-        name: reader._replace(
-            probability=take(reader.probability, part.choices),
-            answer=take(reader.answer, part.choices),
-            start=take(reader.start, part.choices),
-            start_answer=take(reader.start_answer, part.choices),
-            claims=take_known(reader.claims, part.claims),
-            texts=take_known(reader.texts, part.passages),
-            losses=take_known(reader.losses, part.passages),
-            lost=take_known(reader.lost, part.cases),
-            temperatures=take_known(reader.temperatures, part.choices),
-        )
-        for name, reader in readers.items()
-    }
 
 
 def join_metrics(parts: Sequence[Mapping[Name, Metric]]) -> dict[Name, Metric]:

@@ -24,7 +24,7 @@ from testbed.scores.frame import (
 )
 from testbed.scores.gather import EditorResults
 from testbed.scores.metric import Metric, MetricDefinition, metrics_shown_in
-from testbed.scores.parts import CasePart, measure_parts, take_readers
+from testbed.scores.parts import CasePart, Rows, measure_parts
 from testbed.scores.readers import BEFORE_EDIT, NO_EDIT, EvaluationMetrics, Reader
 from testbed.scores.statistics import Estimate, estimate_metric, estimate_metrics
 from testbed.scores.tables import Cell
@@ -177,6 +177,37 @@ def _measure_together(
     for (name, metric), values in measure_parts(results, measure_part).items():
         measured[name][metric] = values
     return {name: metrics for name, metrics in measured.items() if metrics}
+
+
+def take_readers(readers: Mapping[str, Reader], part: CasePart) -> dict[str, Reader]:
+    """What readers of the whole results answer in a part of them.
+
+    An array that several of them have, or one before and after the edit, is one array again.
+    """
+    taken: dict[int, np.ndarray] = {}
+
+    def take(array: np.ndarray, rows: Rows) -> np.ndarray:
+        if id(array) not in taken:
+            taken[id(array)] = array[rows]
+        return taken[id(array)]
+
+    def take_known(array: np.ndarray | None, rows: Rows) -> np.ndarray | None:
+        return None if array is None else take(array, rows)
+
+    return {
+        name: reader._replace(
+            probability=take(reader.probability, part.choices),
+            answer=take(reader.answer, part.choices),
+            start=take(reader.start, part.choices),
+            start_answer=take(reader.start_answer, part.choices),
+            claims=take_known(reader.claims, part.claims),
+            texts=take_known(reader.texts, part.passages),
+            losses=take_known(reader.losses, part.passages),
+            lost=take_known(reader.lost, part.cases),
+            temperatures=take_known(reader.temperatures, part.choices),
+        )
+        for name, reader in readers.items()
+    }
 
 
 def _measure_cases(

@@ -125,20 +125,6 @@ def case_counts(cells: Sequence[Estimate | Comparison]) -> str:
     )
 
 
-def describe_winners(table: Table) -> str:
-    """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
-    ranks, wins = table.ranks, table.best_cells
-    sentences = []
-    for i in sorted({row for row, _ in wins}):
-        own = {column: of[i] for column, of in ranks.items() if i in of}
-        worst = max(own, key=lambda column: (own[column], -column))
-        best = ", ".join(table.header[column] for row, column in sorted(wins) if row == i)
-        last = f"worst in {table.header[worst]} (rank {own[worst]} of {len(ranks[worst])})"
-        last = last if own[worst] > 1 else "nowhere worse"
-        sentences.append(f"{format_cell(table.rows[i][0])}: best in {best}; {last}.")
-    return " ".join(sentences)
-
-
 def format_cell(cell: Cell) -> str:
     """A cell as text: an estimate with its interval, a difference with its sign and p-value too.
 

@@ -249,7 +249,7 @@ def make_answers(place):
     from dataclasses import replace
 
     from testbed.commands.edit import draw_with_agent
-    from testbed.engine.file_exchange.answers import read_folder
+    from testbed.commands.score import read_folder
     from testbed.engine.file_exchange.schema import About
     from testbed.engine.questions import Questions
     from testbed.presets import EDIT

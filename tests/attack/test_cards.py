@@ -14,10 +14,9 @@ from corpus import files
 from corpus.errors import InputError
 from corpus.files import list_sealed, read_json, seal_folder, write_json
 from testbed import report
-from testbed.commands import examine, leaderboard
+from testbed.commands import cards, examine, leaderboard
 from testbed.commands.cards import remake_card
 from testbed.commands.leaderboard import Referee, check_seal, find_unborne, list_entries, open_standard
-from testbed.engine import table_size
 from testbed.examine import main
 from testbed.protocol import ABSENT
 from testbed.run.lock import only_one_at
@@ -333,12 +332,12 @@ def test_a_small_file_that_fills_all_memory_is_not_read(what, tmp_path, monkeypa
     column, how = PACKED[what]
     path = tmp_path / "packed.parquet"
     pq.write_table(pa.table({"x": column}), path, use_dictionary=not how, **how)
-    monkeypatch.setattr(table_size, "LARGEST", 10**6)
+    monkeypatch.setattr(cards, "LARGEST", 10**6)
     assert path.stat().st_size < 10**5
     with pytest.raises(InputError, match=r"packed\.parquet"):
-        table_size.check_table_size(path, len(column))
+        cards.check_table_size(path, len(column))
     pq.write_table(pa.table({"x": column.slice(0, 2)}), path)
-    table_size.check_table_size(path, 2)
+    cards.check_table_size(path, 2)
 
 
 def test_who_only_says_that_it_is_ours_is_a_guest(suite, handed, capsys):
