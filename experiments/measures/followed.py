@@ -43,7 +43,8 @@ def relation_table(editors: Sequence[ScoredEditor], relations: Sequence[str]) ->
     of_case = editors[0].edits.results.cases["relation"]
     columns = np.unique(of_case[due > 0])
     for editor in editors:
-        of, metric = editor.edits.results.cases["relation"], editor.values[editor.name][FOLLOWS]
-        rows.append([editor.name, *(editor.estimate(metric, of == relation) for relation in columns)])
+        results, metric = editor.edits.results, editor.values[editor.name][FOLLOWS]
+        among = [results.cases["relation"] == relation for relation in columns]
+        rows.append([editor.name, *(estimate_metric(metric, cluster_levels(results), one) for one in among)])
     header = ["editor", *(f"{relations[r]} ({due[of_case == r].sum():.0f})" for r in columns)]
     return Table("relations", f"{FOLLOWS}, by requested relation", header, rows)

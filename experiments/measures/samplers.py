@@ -8,10 +8,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase.metrics import FOLLOWS
 from testbed.protocol import Case
 from testbed.run.strata import SUPPORT_BINS, support_bin
-from testbed.scores.statistics import Estimate
+from testbed.scores.statistics import Estimate, estimate_metric
 from testbed.scores.summary import ScoredEditor
 
 
@@ -42,4 +43,4 @@ def average_over_support(editor: ScoredEditor, reader: str, share: np.ndarray) -
     weight *= here.sum() / max(float((weight * here).sum()), 1e-12)
     of_case = weight[of_bin]
     weighted = metric._replace(numerator=metric.numerator * of_case, denominator=metric.denominator * of_case)
-    return editor.estimate(weighted, among & (of_case > 0))
+    return estimate_metric(weighted, cluster_levels(editor.edits.results), among & (of_case > 0))
