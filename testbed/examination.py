@@ -103,9 +103,12 @@ class CaseList(Sequence[Case]):
         return iter(self._cases)
 
     def to_arrow(self) -> pa.Table:
-        """A row a case: the request, the truth, and the columns that the evaluation declares."""
+        """A row a case: the request, the truth, and the columns that the evaluation declares.
+
+        Where requests state several facts, `further` has all but the first as text.
+        """
         names, relations = self.world.graph.entities, self.world.graph.relations
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "case": i,
                 "subject": names[case.request.subject],
@@ -118,6 +121,11 @@ class CaseList(Sequence[Case]):
             }
             for i, case in enumerate(self._cases)
         ]
+        if any(case.request.further for case in self._cases):
+            for row, case in zip(rows, self._cases, strict=True):
+                row["further"] = [
+                    f"{names[s]} {relations[r]} = {names[o]}" for s, r, o, *_ in case.request.further
+                ]
         return pa.Table.from_pylist(rows)
 
     def to_pandas(self) -> Any:

@@ -5,8 +5,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.text.names import find_lookalikes
 from testbed import corpus
-from testbed.commands.corpus import find_lookalikes
 from tests.runs import at
 
 WORDS = st.text("aA\u00f6\u00d6\u017fso\u200b\u0308", min_size=1, max_size=4)
@@ -42,3 +42,12 @@ def test_a_table_with_such_names_says_so(tmp_path, capsys):
     assert corpus.main(["tiny", *at(tmp_path), *source, "--world.min-pair-subjects", "5"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert r"2 names look like another one and are entities of their own, such as 'Malm\xf6' and" in said
+
+
+def test_subjects_that_are_left_out_since_they_are_written_otherwise_elsewhere_are_named(tmp_path, capsys):
+    lines = [f"{'ann' if r == 'lives in' else 'ANN'} {i}\t{r}\ttown {i % 3}" for i in range(30) for r in
+             ("born in", "works in", "lives in")]  # fmt: skip
+    (tmp_path / "facts.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert corpus.main(["tiny", *at(tmp_path), "--world.path", str(tmp_path / "facts.tsv")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "subjects with one relation, whose names look like another subject's: ann 0, ann 1" in said

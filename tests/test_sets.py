@@ -12,6 +12,7 @@ from testbed.engine.versions import versions_of_cases
 from testbed.evaluations.hase import Hase
 from testbed.evaluations.kinds import Kinds
 from testbed.evaluations.sets import ADDS, REPLACES, TAKES, SetSampler
+from testbed.examination import CaseList
 from testbed.run.agents import agent_named
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -191,6 +192,10 @@ def test_a_request_that_replaces_is_one_case_about_both_objects(world):
         assert stays
         assert all(c.answer[0] == c.answer[1] for c in stays)
         assert not case.facets["reinforces"]
+    rows = CaseList(world, "hase", evaluation, cases).to_arrow().to_pylist()
+    names, relations = world.graph.entities, world.graph.relations
+    leaves = cases[0].request.further[0]
+    assert rows[0]["further"] == [f"{names[leaves.subject]} {relations[leaves.relation]} = no"]
     everywhere = [c for case in cases for c in case.choices]
     for still, replaced in ((1.0, 0.0), (0.0, 1.0)):
         p_yes = np.array([still if c.role == "replaced" else float(c.answer[1] == yes) for c in everywhere])

@@ -11,6 +11,7 @@ finds the one that `render` was given.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,8 @@ FOLLOWS = {
     "is": (("verdict",),),
 }
 """What may stand behind each kind of name or word, to the end of a sentence."""
+INVISIBLE = "Cf"
+"""The Unicode category of characters without width."""
 
 
 class NameChange(NamedTuple):
@@ -105,6 +108,19 @@ def make_readable(
         if name != label and name != " ".join(label.split())
     ]
     return names[: len(entities)], names[len(entities) :], changed
+
+
+def find_lookalikes(names: Sequence[str]) -> list[list[str]]:
+    """Groups of names that differ only in case, in how Unicode composes them, or in characters without width.
+
+    >>> find_lookalikes(["Paris", "Rome", "PARIS"])
+    [['Paris', 'PARIS']]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        visible = "".join(c for c in name if unicodedata.category(c) != INVISIBLE)
+        groups.setdefault(unicodedata.normalize("NFKC", visible).casefold(), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def check_readable(entities: Sequence[str], relations: Sequence[str]) -> None:

@@ -13,12 +13,14 @@ from corpus.arrays import rank_values
 from corpus.config import WorldConfig
 from corpus.errors import InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
-from corpus.text.names import make_readable
+from corpus.text.names import find_lookalikes, make_readable
 from corpus.worlds import pairing
 from corpus.worlds.account import Account
 
 MOST_COMPARED = 2000
 """So many relations, the most common ones, are counted against each other."""
+MOST_NAMES = 200_000
+"""Subjects among whom names that look alike are looked for."""
 UNPAIRED = ("dependences", "min_pair_subjects", "relation_count")
 """Options that say how pairs are found."""
 NAMED = 10
@@ -241,9 +243,15 @@ def _keep_subjects(triples: np.ndarray, least: int, facts: Facts, account: Accou
     """Triples, one of each subject and relation, of subjects that have at least so many relations."""
     row = rank_values(triples[:, 0])
     count = np.bincount(row)
-    few = _list_subjects(triples)[count < least]
+    subjects = _list_subjects(triples)
+    few = subjects[count < least]
     what = "subjects with one relation" if least == 2 else f"subjects with fewer than {least} relations"
     account.leave_out(what, len(few), (repr(facts.entities.of(few[i : i + 1])[0]) for i in range(len(few))))
+    if len(few) and len(subjects) <= MOST_NAMES:
+        names = facts.entities.of(subjects)
+        alike = {name for group in find_lookalikes(names) for name in group}
+        if twins := [name for name, n in zip(names, count, strict=True) if n < least and name in alike]:
+            account.named[f"{what}, whose names look like another subject's"] = twins
     return _take_rows(triples, (count >= least)[row])
 
 

@@ -1,7 +1,5 @@
 """A world and its corpus."""
 
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +14,7 @@ from corpus.graph import KnowledgeGraph
 from corpus.pipeline import compose_corpus, draw_sentences, save_corpus
 from corpus.seeds import generator
 from corpus.text.language import Kind
+from corpus.text.names import find_lookalikes
 from corpus.text.store import read_counts
 from corpus.world import build_world
 from corpus.worlds.account import (
@@ -39,10 +38,6 @@ from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.world import load_world, read_world, save_world
 from testbed.waiting import doing
 from testbed.world_tables import show_groups, show_relations, show_stats
-
-INVISIBLE = "Cf"
-"""The Unicode category of characters without width."""
-
 
 NAMED = 10
 """So many names of what was left out are printed."""
@@ -204,16 +199,3 @@ def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> No
             f"{examples}"
         )
     show_relations(graph, options.world.reversals == "found")
-
-
-def find_lookalikes(names: Sequence[str]) -> list[list[str]]:
-    """Groups of names that differ only in case, in how Unicode composes them, or in characters without width.
-
-    >>> find_lookalikes(["Paris", "Rome", "PARIS"])
-    [['Paris', 'PARIS']]
-    """
-    groups: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        visible = "".join(c for c in name if unicodedata.category(c) != INVISIBLE)
-        groups.setdefault(unicodedata.normalize("NFKC", visible).casefold(), []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
