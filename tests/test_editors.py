@@ -9,7 +9,6 @@ import pytest
 from experiments.my_editor import MyEditor
 
 from corpus.text.tokenizer import PAD, SEP
-from lm.attention import left_padded_layout
 from lm.delta import empty_carry
 from lm.editors.embeddings import EmbeddingsConfig
 from lm.editors.ft_constrained import ConstrainedConfig
@@ -25,7 +24,7 @@ from lm.editors.self_bayes import BeliefConfig, FitConfig
 from testbed.engine.catalogue import default_configurations, editor_entries
 from testbed.engine.tuning import method_named
 from testbed.settings import EditSettings
-from tests.toys import CONFIG, EDITS, at, doubled, probability
+from tests.toys import CONFIG, EDITS, at, doubled, probability, read_left_padded
 
 STEPS, CONTEXTS, COPIES = 11, 1, 3
 FIT = FitConfig(rank=3, matrices=("query", "down"), learning_rate=0.02, steps=STEPS)
@@ -122,11 +121,6 @@ def done(request, toy):
     return Done(request.param, toy)
 
 
-@jax.jit
-def logits(model, tokens):
-    return model.logits(tokens, left_padded_layout(tokens))
-
-
 def test_each_fact_of_a_request_becomes_more_probable(done):
     model, rises = done.toy.model, []
     for i in range(EDITS):
@@ -193,18 +187,18 @@ def test_what_was_read_and_learned_from_is_counted(done):
 
 def test_an_edit_that_does_nothing_leaves_logits_bit_identical(done):
     model, tokens = done.toy.model, done.toy.pairs.prompt[:, 0]
-    expected = logits(model, tokens)
+    expected = read_left_padded(model, tokens)
     one = at(done.deltas, 0)
     nothing = jax.tree.map(jnp.zeros_like, one)
-    np.testing.assert_array_equal(logits(model.with_delta({}), tokens), expected)
+    np.testing.assert_array_equal(read_left_padded(model.with_delta({}), tokens), expected)
     for delta in (nothing, empty_carry(one, model.vocabulary, 3)):
-        got = logits(model.with_delta(delta), tokens)
+        got = read_left_padded(model.with_delta(delta), tokens)
         if "prefix" in delta:
             # Slots that nobody sees still change the order in which attention adds up.
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
         else:
             np.testing.assert_array_equal(got, expected)
-    assert done.name == "none" or (logits(model.with_delta(one), tokens) != expected).any()
+    assert done.name == "none" or (read_left_padded(model.with_delta(one), tokens) != expected).any()
 
 
 def test_a_sweep_compiles_once_is_repeatable_and_leaves_parameters_alone(done):

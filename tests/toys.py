@@ -11,7 +11,7 @@ import optax
 
 from corpus.text.sentences import count_mentions
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP, train_bpe
-from lm.attention import packed_layout
+from lm.attention import left_padded_layout, packed_layout
 from lm.config import ModelConfig
 from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of
 from lm.language_model import LanguageModel
@@ -178,6 +178,12 @@ def spelt_world(world: World) -> World:
 def read_whole(model, rows):
     """Logits of rows of documents, read at once."""
     return model.logits(rows, packed_layout(rows, BOS))
+
+
+@jax.jit
+def read_left_padded(model, tokens):
+    """Logits of prompts that are padded on the left."""
+    return model.logits(tokens, left_padded_layout(tokens))
 
 
 def random_model(vocabulary: int, config: ModelConfig = SMALL, seed: int = 0) -> LanguageModel:
