@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from corpus.arrays import load_arrays, save_arrays
-from corpus.generative import GenerativeModel, generative_model, other_objects
+from corpus.generative import generative_model, other_objects
 from tests.naive import generative
 from tests.worlds import make_world, random_graph
 
@@ -72,10 +71,3 @@ def test_other_objects_are_uniform_over_the_others(pool, avoid, seed):
     counts = (drawn[:, None] == others).sum(0)
     assert counts.sum() == 3000
     assert len(others) == 1 or chisquare(counts).pvalue > FALSE_ALARM
-
-
-def test_saved_and_loaded(world, tmp_path):
-    save_arrays(world.generative, tmp_path / "g.npz")
-    again = load_arrays(GenerativeModel, tmp_path / "g.npz")
-    for name in ("table", "offsets", "objects", "probability", "distractor"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(world.generative, name))

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from corpus.arrays import load_arrays, save_arrays
 from corpus.config import DocumentConfig
 from corpus.text.documents import cut_documents
 from corpus.text.language import Kind, Language
-from corpus.text.sentences import Sentences, sample_sentences
+from corpus.text.sentences import sample_sentences
 from tests.draws import FALSE_ALARM, p_values_by_draw
 from tests.worlds import make_world
 
@@ -115,12 +114,6 @@ def test_same_seed_same_sentences_other_seed_others(world):
     np.testing.assert_array_equal(draw[0].a, draw[1].a)
     np.testing.assert_array_equal(draw[0].label, draw[1].label)
     assert (draw[0].a != draw[2].a).any()
-
-
-def test_saved_and_loaded(world, tmp_path):
-    save_arrays(world.sentences, tmp_path / "s.npz")
-    again = load_arrays(Sentences, tmp_path / "s.npz")
-    assert all(again[i] == world.sentences[i] for i in range(0, len(again), 11))
 
 
 def test_every_sentence_reads_back(world):
