@@ -27,7 +27,6 @@ from testbed.launch import run_command
 from testbed.run.model import load_model
 from testbed.run.runs import Run
 from testbed.run.world import load_world
-from testbed.scores import summary
 from tests.runs import EDITS, RECIPE, at, complaint, copied
 
 SECONDS = 5
@@ -166,7 +165,7 @@ def test_a_finished_run_that_is_read_only_is_shown_and_exported_elsewhere(
     def refuse(*_):
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(summary, "write_record", refuse)
+    monkeypatch.setattr("testbed.commands.edit.write_record", refuse)
     capsys.readouterr()
     assert edit.main([*at(runs), *EDITS]) == 0
     said = capsys.readouterr().out.replace("\n", " ")
