@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import InputError
-from testbed.evaluations.requests.chapter import swap_words
 from testbed.pages.charts import lines_of
 from testbed.scores.frame import (
     ALL,
@@ -20,7 +19,7 @@ from testbed.scores.frame import (
 )
 from testbed.scores.metric import MetricDefinition
 from testbed.scores.statistics import Comparison, Estimate, Few
-from testbed.scores.views import Column, View, make_table
+from testbed.scores.views import Column, View, make_table, swap_words
 
 FOLLOWS, DAMAGE = "follows", "damage"
 METRICS = (

@@ -190,3 +190,11 @@ def _show_cell(cell: Cell, show: str) -> Cell:
     if show == "value" and isinstance(cell, Estimate | Comparison):
         return cell[0]
     return cell
+
+
+def swap_words(table: Table) -> Table:
+    """The table with its first two columns the other way round; its rows keep their order."""
+    return table._replace(
+        header=[table.header[1], table.header[0], *table.header[2:]],
+        rows=[[row[1], row[0], *row[2:]] for row in table.rows],
+    )

@@ -17,7 +17,7 @@ from testbed.scores.readers import BAYESIAN, NO_EDIT
 from testbed.scores.statistics import estimate_metrics
 from testbed.scores.summary import ScoredEditor, frame_of_measures
 from testbed.scores.tables import Table, format_cell
-from testbed.scores.views import Column, View, make_table
+from testbed.scores.views import Column, View, make_table, swap_words
 
 TOLD = ("assertion", "true", "probability", "replacement")
 """Forms whose channels are shown."""
@@ -90,14 +90,6 @@ def _table_of_shared(view: View, subsets: Sequence[str], frame: Frame) -> Table 
     """The view of those of some subsets that every editor has, readers first."""
     parts = [part for part in subsets if part in frame.shared_subsets()]
     return swap_words(make_table(view._replace(where={"subset": parts}), frame)) if parts else None
-
-
-def swap_words(table: Table) -> Table:
-    """The table with its first two columns the other way round; its rows keep their order."""
-    return table._replace(
-        header=[table.header[1], table.header[0], *table.header[2:]],
-        rows=[[row[1], row[0], *row[2:]] for row in table.rows],
-    )
 
 
 WORDS = {
