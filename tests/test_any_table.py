@@ -667,6 +667,13 @@ def test_numbers_are_no_names_that_columns_share(tmp_path):
         world_of(tmp_path / "w.tsv", text_of([(s, o, r) for s, r, o in rows], "\t"))
 
 
+def test_a_key_beside_two_columns_that_share_names_is_no_relation(tmp_path):
+    """As in a table of twinned towns, each pair of which has an id."""
+    rows = [{"town": f"t{i % 30}", "twin": f"t{(7 * i + i // 30) % 30}", "id": f"x{i}"} for i in range(60)]
+    with pytest.raises(InputError, match="nothing says which column has the relations"):
+        world_of(tmp_path / "w.json", json.dumps(rows))
+
+
 def test_a_first_line_that_lacks_a_cell_is_pointed_out(tmp_path):
     letters(tmp_path / "w.csv", text_of([WIDE[0][1:], *WIDE[1:]], ","), said=(said := []))
     assert "its first line has one cell fewer than the others" in said[0]

@@ -104,9 +104,10 @@ def find_facts(table: Table, path: Path, note: Callable[[str], None]) -> list[pa
 def guess_order(columns: list[pa.ChunkedArray]) -> tuple[int, ...] | None:
     """The places of subject, relation and object among three columns; None if nothing tells them.
 
-    Two columns that share names have the subjects and objects; that they share numbers says nothing. Else
-    relations are what objects tell and subjects do not: a town is where people are born, whoever it is. Else
-    they stand second, unless another column repeats twice as much.
+    Two columns that share names have the subjects and objects, unless the third tells rows apart as a key
+    does, which no relation is; that they share numbers says nothing. Else relations are what objects tell and
+    subjects do not: a town is where people are born, whoever it is. Else they stand second, unless another
+    column repeats twice as much.
     """
     rows = list(zip(*(column.slice(0, LOOKED_AT).to_pylist() for column in columns), strict=True))
     values = [set(column) for column in zip(*rows, strict=True)]
@@ -116,7 +117,8 @@ def guess_order(columns: list[pa.ChunkedArray]) -> tuple[int, ...] | None:
     likeliest = max(common, key=lambda r: common[r])
     is_numbered = all(name.isdecimal() for row in rows[1:] for name in row)
     if not is_numbered and common[likeliest] > 0.5 and sum(common.values()) < 1.1 * common[likeliest]:
-        return next(order for order in ORDERS if order[1] == likeliest)
+        is_key = len(values[likeliest]) > 0.9 * len(rows)
+        return None if is_key else next(order for order in ORDERS if order[1] == likeliest)
     told = [one for one in ORDERS if _tells(rows, one[2], one[1]) and not _tells(rows, one[0], one[1])]
     if told:
         return told[0]
