@@ -270,7 +270,7 @@ def print_figure(figure: Figure, cell: str) -> str:
     bold, value, half, low, _, more, _ = match.groups() if match else ("", "0.00", "0", *[""] * 4)
     if figure.value is None or more:
         return figure.text or ""
-    number = f"{figure.value:,.{len(value.partition('.')[2])}f}"
+    number = f"{figure.value:z,.{len(value.partition('.')[2])}f}"
     if (half or low) and figure.low is not None and figure.high is not None:
         number += f" {format_interval(figure.value, figure.low, figure.high)}"
     return f"{bold}{number}{bold}"

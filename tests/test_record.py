@@ -32,7 +32,7 @@ def names_of(folders):
 
 def test_records_are_small():
     assert FOLDERS
-    assert sum(path.stat().st_size for path in RECORDS.rglob("*") if path.is_file()) < 7_000_000
+    assert sum(path.stat().st_size for path in RECORDS.rglob("*") if path.is_file()) < 7_500_000
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=names_of(FOLDERS))
