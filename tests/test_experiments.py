@@ -42,7 +42,7 @@ def test_commands_of_pages_are_here_or_named_as_retired():
     """A retired command is named with the last revision that has it."""
     text = {page: page.read_text(encoding="utf-8") for page in list_pages()}
     typed = {name for page in text.values() for name in re.findall(r"python -m\sexperiments\.(\w+)", page)}
-    lists = re.findall(r"last revision with the commands of these is \w+:\n((?:  .*\n)+)", text[FINDINGS])
-    named = {*re.findall(r"`(\w+)`", "".join(lists))}
+    (retired,) = re.findall(r"^\*\*Retired commands\.\*\*(?:.+\n)+", text[FINDINGS], re.MULTILINE)
+    named = {*re.findall(r"`(\w+)`", retired)}
     assert typed - {path.stem for path in COMMANDS} <= named
     assert not named & {path.stem for path in MODULES}
