@@ -473,6 +473,7 @@ GIVEN = {
     "min_pair_subjects": 5,
     "min_relations": 1,
     "several": "drop",
+    "split": "|",
     "reversals": "none",
     "drop_relations": ("P27",),
     "drop_entities": (),

@@ -9,8 +9,8 @@ experiments.kinds; what it adds is taken half, once and twice. Of each edited mo
 one world, the numbers that papers report are computed as they compute them, beside four exact outcomes
 (`experiments.measures.field_questions`).
 Decisions: of two editors of which one surely has more of an outcome in a world, which one? The direction of
-a number, and which two are best, are learned on worlds of other kinds. Some 60 seconds of one core a world
-where models are there.
+a number, and which two are best, are learned on worlds of other kinds. Some 140 seconds of one core a
+world where models are there.
 """
 
 from collections.abc import Iterator, Sequence
