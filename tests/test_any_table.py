@@ -90,6 +90,24 @@ def test_a_pair_has_as_many_subjects_as_was_asked(tmp_path):
     assert [least_shared(config, n) for n in (2, 1055, 40_000)] == [10, 10, 400]
 
 
+@pytest.mark.parametrize("draw", range(3))
+def test_of_an_ordinary_table_the_two_dependences_are_found_and_no_other(draw, tmp_path):
+    """A country is its city's, nine bosses of ten are their department's; keys and years tell nothing."""
+    rng = np.random.default_rng(draw)
+    rows = ["name,email,surname,city,country,dept,boss,year"]
+    for i in range(300):
+        city, dept = rng.integers(20), rng.integers(10)
+        boss = dept if rng.random() < 0.9 else rng.integers(10)
+        surname, year = rng.integers(300), 1980 + rng.integers(40)
+        rows.append(f"p{i},{i}@x.org,s{surname},city{city},land{city % 6},dept{dept},boss{boss},{year}")
+    graph = world_of(tmp_path / "staff.csv", "\n".join(rows))
+    pairs = {
+        frozenset((graph.relations[r], graph.relations[up])) for r, up in enumerate(graph.upstream) if up >= 0
+    }
+    assert pairs == {frozenset(("city", "country")), frozenset(("dept", "boss"))}
+    assert graph.relations[graph.upstream[graph.relations.index("country")]] == "city"
+
+
 def test_what_does_not_fit_is_left_out_and_counted(tmp_path):
     long = "x" * 1001
     text = GOOD + "Ann\tborn in\tOslo\nAnn\tborn in\tRome\nCy\tborn in\tRome\n" + f"Bob\tlikes\t{long}\n"
