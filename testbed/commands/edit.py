@@ -238,7 +238,8 @@ def take_whole_sequences(cases: list[Case], options: CaseSettings) -> list[Case]
     """The cases in whole sequences, if there are fewer cases than requested."""
     if len(cases) < options.cases.count:
         cases = cases[: len(cases) // options.sequence * options.sequence]
-        say(f"only {len(cases)} cases: there are no more that fill whole sequences")
+        whole = " that fill whole sequences" if options.sequence > 1 else ""
+        say(f"only {len(cases)} cases: there are no more{whole}")
     return cases
 
 
