@@ -13,9 +13,9 @@ from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.store import open_documents
 from corpus.text.tokenizer import PAD
 from experiments.measures.field_questions import (
-    ASKED,
+    CONSEQUENCE,
     NEIGHBOUR,
-    PORTED,
+    TARGET,
     Triple,
     add_questions,
     answer_numbers,
@@ -104,9 +104,9 @@ class EditedModels:
     def _measure_kinship(self) -> list[dict[str, float]]:
         """Of each case, GradSim and overlap with consequences and with neighbours; nan without any."""
         found: list[dict[str, float]] = [{} for _ in self.cases]
-        request = self._requests([facts[ASKED] for facts in self.facts])
-        for role, whose in ((PORTED, "consequences"), (NEIGHBOUR, "neighbours")):
-            some = [facts[role] or facts[ASKED] for facts in self.facts]
+        request = self._requests([facts[TARGET] for facts in self.facts])
+        for role, whose in ((CONSEQUENCE, "consequences"), (NEIGHBOUR, "neighbours")):
+            some = [facts[role] or facts[TARGET] for facts in self.facts]
             others = self._requests([[one[i % len(one)] for i in range(FACTS)] for one in some])
             for i, numbers in enumerate(found):
                 pair = [jax.tree.map(lambda x, i=i: x[i], x) for x in (request, others)]

@@ -21,7 +21,7 @@ from testbed.run.object_names import ObjectNames
 from testbed.run.world import World
 from testbed.scores.distances import total_variation, with_remainder
 
-ASKED, NEIGHBOUR, OTHER, OWN, PORTED = "asked", "neighbour", "other", "own", "ported"
+TARGET, NEIGHBOUR, OTHER, OWN, CONSEQUENCE = "target", "neighbour", "other", "own", "consequence"
 MOST = 4
 """Questions of a role."""
 WRITTEN = (4, 48, 1.0, 5)
@@ -55,7 +55,7 @@ def find_facts(world: World, case: Case, rng: np.random.Generator) -> dict[str, 
     }
     relations = np.setdiff1d(world.graph.relation[world.graph.facts_of(subject)], relation).tolist()
     moved = [(subject, q, answer) for q in relations if (answer := find_consequence(q)) != ABSENT]
-    return found | {ASKED: [(subject, relation, new)], PORTED: moved[:MOST]}
+    return found | {TARGET: [(subject, relation, new)], CONSEQUENCE: moved[:MOST]}
 
 
 def add_questions(world: World, case: Case, facts: dict[str, list[Triple]]) -> Case:
@@ -63,7 +63,7 @@ def add_questions(world: World, case: Case, facts: dict[str, list[Triple]]) -> C
     choices = []
     for role, some in facts.items():
         for s, r, o in some:
-            pair = [case.truth, case.request.object] if role in (ASKED, NEIGHBOUR) else [o]
+            pair = [case.truth, case.request.object] if role in (TARGET, NEIGHBOUR) else [o]
             nothing = np.zeros((2, len(pair)))
             answers = np.full(2, ABSENT)
             choices.append(Choice(role, s, r, np.unique(pair), nothing, answers, nothing, ABSENT))
@@ -71,8 +71,8 @@ def add_questions(world: World, case: Case, facts: dict[str, list[Triple]]) -> C
     opening = np.array([BOS, *world.tokenizer.entity(case.request.subject)], np.int32)
     return case._replace(
         choices=(*case.choices, *(c._replace(is_spot_check=True) for c in choices)),
-        claims=(Claim(ASKED, sentence, np.zeros(2)),),
-        passages=(Passage(ASKED, opening, *WRITTEN),),
+        claims=(Claim(TARGET, sentence, np.zeros(2)),),
+        passages=(Passage(TARGET, opening, *WRITTEN),),
     )
 
 
@@ -105,7 +105,7 @@ def answer_numbers(
 
     request = next(i for i, c in enumerate(case.choices) if c.role == REQUEST)
     belief = with_remainder(np.array(after.ended[request][: len(case.choices[request].options)], float))
-    (asked,), (margin,) = places[ASKED], list_gaps(ASKED)
+    (asked,), (margin,) = places[TARGET], list_gaps(TARGET)
     true, false = after.claims[0]
     return {
         "efficacy: probability": probability(asked, new),
@@ -118,8 +118,10 @@ def answer_numbers(
         "neighbours: unchanged": share_unchanged(NEIGHBOUR),
         "others: unchanged": share_unchanged(OTHER),
         "own facts: unchanged": share_unchanged(OWN),
-        "portability: probability": mean_or_nan([probability(i, wanted[i - first]) for i in places[PORTED]]),
-        "portability: generated": mean_or_nan([says[1][i] == wanted[i - first] for i in places[PORTED]]),
+        "portability: probability": mean_or_nan(
+            [probability(i, wanted[i - first]) for i in places[CONSEQUENCE]]
+        ),
+        "portability: generated": mean_or_nan([says[1][i] == wanted[i - first] for i in places[CONSEQUENCE]]),
         "entropy of the answer": float(-np.sum(belief * np.log(np.maximum(belief, 1e-12)))),
     }
 
