@@ -3,16 +3,7 @@
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.hase import (
-    CHILD,
-    CONTRADICTS,
-    GRANDCHILD,
-    OTHER_SIDE,
-    REPLACED,
-    REQUEST,
-    SAME_SET,
-    SIBLING,
-)
+from testbed.evaluations import hase
 from testbed.evaluations.hase import metrics as m
 from testbed.pages.explorer.view import COUNTS, NO, Column, Preset, View, say_whether, show_metric
 from testbed.protocol import ABSENT
@@ -31,14 +22,14 @@ PRESETS = (
     Preset("worst damage", "Edits that harmed most what is said of random other facts.", sort="-damage"),
 )  # fmt: skip
 ROLE_NAMES = m.PLACE_NAMES | {
-    CHILD: "what depends on it, or else another fact",
-    GRANDCHILD: "what depends on it through other facts",
-    SIBLING: "what depends on the same fact as it does",
-    OTHER_SIDE: "the same from the object's side",
-    SAME_SET: "another object of the set",
-    REPLACED: "the object that it replaces",
+    hase.CHILD: "what depends on it, or else another fact",
+    hase.GRANDCHILD: "what depends on it through other facts",
+    hase.SIBLING: "what depends on the same fact as it does",
+    hase.OTHER_SIDE: "the same from the object's side",
+    hase.SAME_SET: "another object of the set",
+    hase.REPLACED: "the object that it replaces",
 }
-SUBSETS = {CONTRADICTS: {"request": ["contradicts"]}} | {
+SUBSETS = {hase.CONTRADICTS: {"request": ["contradicts"]}} | {
     f"support {name}": {"support": [name.rstrip("+").partition("-")[0]], "request": ["contradicts"]}
     for name in SUPPORT_BINS
 }
@@ -48,16 +39,16 @@ SUBSETS = {CONTRADICTS: {"request": ["contradicts"]}} | {
 def make_view(editor: ScoredEditor) -> View:
     """The edits as the explorer shows them."""
     results, values, cases = editor.edits.results, editor.values[editor.name], editor.edits.results.cases
-    answer = results.choices.agent_answer[m.rows_of_role(results, CHILD), 1]
+    answer = results.choices.agent_answer[m.rows_of_role(results, hase.CHILD), 1]
     false = sum(values[m.name_at("falsely_changed", place)].numerator for place in m.FALSE_CHANGE_PLACES)
     columns = [
         *(show_metric(editor, metric)._replace(key=key, values=say_whether(values[metric].by_case))
           for key, metric in (("states", m.SUCCESS), ("follows", m.FOLLOWS), ("stays", m.STAYS))),
         Column("p-new", "p(new)", "The edited model's probability of the new object.",
-               p_of_object(results, REQUEST, cases["object"])),
+               p_of_object(results, hase.REQUEST, cases["object"])),
         Column("p-consequence", "p(consequence)", "The edited model's probability of the agent's new answer "
                "to what depends on the edited fact.",
-               p_of_object(results, CHILD, np.where(cases["child"], answer, ABSENT))),
+               p_of_object(results, hase.CHILD, np.where(cases["child"], answer, ABSENT))),
         Column("false", "falsely changed", "How many answers changed though the agent's did not, about what "
                "depends on the edited fact, about an independent fact, and about other subjects.",
                np.asarray(false), COUNTS),
