@@ -16,7 +16,6 @@ from experiments.measures.field_questions import (
     CONSEQUENCE,
     NEIGHBOUR,
     TARGET,
-    Triple,
     add_questions,
     answer_numbers,
     exact_outcomes,
@@ -35,7 +34,7 @@ from lm.delta import Delta, scale_delta
 from lm.editors.interface import Request, make_requests
 from lm.model import Params
 from testbed.engine.checks import prepare_editor
-from testbed.engine.methods import Method
+from testbed.engine.methods import Method, Triple
 from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import ModelAnswers, Questions
 from testbed.engine.requests import tell_method, word_sentences

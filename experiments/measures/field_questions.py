@@ -2,8 +2,9 @@
 
 As benchmarks draw theirs from a knowledge base, these are of the facts that the corpus states: neighbours
 have the old object (COUNTERFACT), others are anybody (zsRE's locality), own are the subject's other facts,
-and ported is what most of those who have the new object have besides, where it is not what most of those with
-the old one have (RippleEdits, MQuAKE). Beside them stand the exact outcomes, by the agent's posterior.
+and a consequence is what most of those who have the new object have besides, where it is not what most of
+those with the old one have (RippleEdits, MQuAKE). Beside them stand the exact outcomes, by the agent's
+posterior.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from scipy.stats import hmean
 
 from corpus.text.language import Atom, Kind, Sentence
 from corpus.text.tokenizer import BOS
+from testbed.engine.methods import Triple
 from testbed.engine.questions import ModelAnswers
 from testbed.evaluations.kinds import FOLLOWS, OTHERS_FOLLOW, OTHERS_STAY, REQUEST, SILENT, SPOT, STATED
 from testbed.protocol import ABSENT, Case, Choice, Claim, Passage, is_equally_good
@@ -27,7 +29,6 @@ MOST = 4
 WRITTEN = (4, 48, 1.0, 5)
 """Texts about the subject, most tokens of each, temperature, and top k, as ROME writes them."""
 OUTCOMES = ("damage", "false changes", "followed", "coherence")
-Triple = tuple[int, int, int]
 
 
 def find_facts(world: World, case: Case, rng: np.random.Generator) -> dict[str, list[Triple]]:

@@ -1,6 +1,5 @@
 """What edited models make of text: likelihood, drift, sharpness, entropy; and kinship of facts before."""
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from lm.editors.fitting import request_loss
 from lm.editors.interface import Request
 from lm.language_model import LanguageModel
 from lm.model import Params
+from testbed.evaluations.leme.statements import gram_entropy
 
 NOISE, DRAWS = 0.05, 4
 """Of each array's root mean square, and how often it is drawn."""
@@ -157,5 +157,4 @@ def generation_entropy(texts: np.ndarray) -> float:
 
 def ngram_entropy(tokens: list[int], n: int) -> float:
     """In bits, of the runs of n tokens; 0 where there is none."""
-    counts = np.array([*Counter(zip(*(tokens[i:] for i in range(n)), strict=False)).values()], float)
-    return float(-np.sum(counts / counts.sum() * np.log2(counts / counts.sum())))
+    return gram_entropy(list(zip(*(tokens[i:] for i in range(n)), strict=False)))

@@ -158,7 +158,7 @@ def plan_jobs(options: EditSettings) -> Jobs:
     return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
 
-def _tuning_origin(settings: "EditSettings") -> dict[str, str] | None:
+def _tuning_origin(settings: EditSettings) -> dict[str, str] | None:
     """On which run and in which world hyper-parameters were chosen; None where they are set."""
     if not settings.tuned:
         return None

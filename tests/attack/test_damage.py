@@ -54,15 +54,15 @@ def test_every_damaged_byte_is_found(finished, tmp_path, capsys):
     assert verify.main(at(runs)) == 0
 
 
-def nested(depth):
+def nest_braces(depth):
     return b'{"a":' * depth + b"1" + b"}" * depth
 
 
 WRITTEN = {
     "no checksums": (CHECKSUMS, b"{}"),
-    "nested": ("*.json*", nested(400)),
-    "less nested": ("*.json*", nested(60)),
-    "nested without end": ("*.json*", nested(100_000)),
+    "nested": ("*.json*", nest_braces(400)),
+    "less nested": ("*.json*", nest_braces(60)),
+    "nested without end": ("*.json*", nest_braces(100_000)),
     "emptied": ("*", b""),
     "removed": ("*", None),
 }

@@ -105,10 +105,11 @@ def ngram_entropy(lines: Lines) -> float:
     """
     words = " . ".join(line.text for line in lines if line.text).split()
     pairs, triples = (list(zip(*(words[i:] for i in range(n)), strict=False)) for n in (2, 3))
-    return (_gram_entropy(pairs) + 2 * _gram_entropy(triples)) / 3 if triples else math.nan
+    return (gram_entropy(pairs) + 2 * gram_entropy(triples)) / 3 if triples else math.nan
 
 
-def _gram_entropy(grams: Sequence[tuple[str, ...]]) -> float:
+def gram_entropy(grams: Sequence[tuple]) -> float:
+    """Entropy of runs of words or tokens by how often each occurs, in bits; 0 of none."""
     counts = [times / len(grams) for times in Counter(grams).values()]
     return -sum(p * math.log2(p) for p in counts)
 
