@@ -40,25 +40,26 @@ def draw(seed, *shape):
 @given(SEEDS)
 def test_norms_of_a_change_are_numpys(seed):
     before, change = ({"a": draw(seed + i, 5, 7), "b": draw(seed + i + 9, 7, 4)} for i in (0, 1))
-    found = describe_change(before, change | {"unchanged": np.zeros((3, 3))})
+    energy = {name: hyperspherical_energy(matrix) for name, matrix in before.items()}
+    found = describe_change(before, energy, change | {"unchanged": np.zeros((3, 3))})
     assert found["spectral norm"] == pytest.approx(max(np.linalg.norm(x, 2) for x in change.values()))
     assert found["Frobenius norm"] == pytest.approx(
         np.linalg.norm([np.linalg.norm(x) for x in change.values()])
     )
     assert 1 <= found["stable rank"] <= found["effective rank"] * 5 <= 25
-    larger = describe_change(before, {name: 3 * x for name, x in change.items()})
+    larger = describe_change(before, energy, {name: 3 * x for name, x in change.items()})
     for name in ("effective rank", "stable rank"):
         assert larger[name] == pytest.approx(found[name])
 
 
 @given(SEEDS)
 def test_an_outer_product_has_rank_one_and_an_orthogonal_matrix_full_rank(seed):
-    one = describe_change({}, {"a": np.outer(draw(seed, 6), draw(seed + 1, 4))})
+    one = describe_change({}, {}, {"a": np.outer(draw(seed, 6), draw(seed + 1, 4))})
     assert (one["effective rank"], one["stable rank"]) == pytest.approx((1, 1))
     assert one["hyperspherical energy, moved"] == 0
-    full = describe_change({}, {"a": np.linalg.qr(draw(seed, 6, 6))[0]})
+    full = describe_change({}, {}, {"a": np.linalg.qr(draw(seed, 6, 6))[0]})
     assert (full["effective rank"], full["stable rank"]) == pytest.approx((6, 6))
-    assert set(describe_change({}, {"a": np.zeros((2, 2))}).values()) == {0.0}
+    assert set(describe_change({}, {}, {"a": np.zeros((2, 2))}).values()) == {0.0}
 
 
 @given(SEEDS)

@@ -28,9 +28,9 @@ from experiments.measures.text_numbers import (
     measure_kinship,
     read_edited,
 )
-from experiments.measures.weight_change import describe_change
+from experiments.measures.weight_change import describe_change, hyperspherical_energy
 from lm.batches import PackedRows
-from lm.delta import Delta, scale_delta
+from lm.delta import scale_delta
 from lm.editors.interface import Request, make_requests
 from lm.model import Params
 from testbed.engine.checks import prepare_editor
@@ -72,6 +72,8 @@ class EditedModels:
         packed = [self._pack_request(case, behind) for case in cases]
         self.asked, self.document = (np.stack(arrays) for arrays in zip(*packed, strict=True))
         self.kinship = self._measure_kinship()
+        self.matrices = name_matrices(self.model.params)
+        self.energy = {name: hyperspherical_energy(matrix) for name, matrix in self.matrices.items()}
 
     def _pack_request(self, case: Case, behind: Sequence[Triple]) -> tuple[np.ndarray, np.ndarray]:
         """The request alone and behind each of some facts, with the new object and then with the old one.
@@ -148,28 +150,24 @@ class EditedModels:
                 "sharpness": read.rise[i],
                 "generation entropy": generation_entropy(texts[i]),
             }
-            numbers |= describe_change(
-                *changed_matrices(model.params, jax.tree.map(lambda x, i=i: x[i], deltas))
-            )
+            added = jax.tree.map(lambda x, i=i: x[i], deltas)
+            change = name_matrices(added.get("weights") or {"memory": added["memory"].values})
+            numbers |= describe_change(self.matrices, self.energy, change)
             shares = ("efficacy: new over old", "paraphrase: new over old", "neighbours: old over new")
             numbers["score S"] = score_of(*(float(numbers[name]) for name in shares))
             yield numbers | self.kinship[c], exact_outcomes(case, *both, questions.names)
 
 
-def changed_matrices(params: Params, delta: Delta) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Matrices by name, inputs by neurons, and what is added to them; vectors at names are among these."""
-    added = delta.get("weights") or {"memory": delta["memory"].values}
-    found: list[dict[str, np.ndarray]] = [{}, {}]
-    for matrices, tree in zip(found, (params, added), strict=True):
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-            name, array = jax.tree_util.keystr(path), np.asarray(leaf, float)
-            if name == "['embedding']":
-                array = array.T
-            if array.ndim == 3:
-                matrices |= {f"{name}{i}": one for i, one in enumerate(array)}
-            elif name in ("['embedding']", "['head']['kernel']"):
-                matrices[name] = array
-    return found[0], found[1]
+def name_matrices(tree: Params) -> dict[str, np.ndarray]:
+    """Matrices of parameters, or what is added to them, by name: inputs by neurons, vectors at names too."""
+    found = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        name, array = jax.tree_util.keystr(path), np.asarray(leaf, float)
+        if array.ndim == 3:
+            found |= {f"{name}{i}": one for i, one in enumerate(array)}
+        elif name in ("['embedding']", "['head']['kernel']"):
+            found[name] = array.T if name == "['embedding']" else array
+    return found
 
 
 def _of(answers: ModelAnswers, i: int) -> ModelAnswers:

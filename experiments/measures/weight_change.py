@@ -8,7 +8,9 @@ NEAREST = 1e-4
 """Least distance between two directions, so that equal ones have a finite energy."""
 
 
-def describe_change(before: Mapping[str, np.ndarray], change: Mapping[str, np.ndarray]) -> dict[str, float]:
+def describe_change(
+    before: Mapping[str, np.ndarray], energy: Mapping[str, float], change: Mapping[str, np.ndarray]
+) -> dict[str, float]:
     """Numbers of the change of some matrices, of which those that are all zero are not changed.
 
     Effective rank is exp of the entropy of singular values as shares of their sum (Roy & Vetterli 2007),
@@ -16,6 +18,7 @@ def describe_change(before: Mapping[str, np.ndarray], change: Mapping[str, np.nd
 
     Args:
         before: float[inputs, neurons] by name; those that are missing have no energy.
+        energy: `hyperspherical_energy` of each of these.
         change: what is added, of the same shapes.
     """
     changed = {name: matrix for name, matrix in change.items() if matrix.any()}
@@ -23,7 +26,7 @@ def describe_change(before: Mapping[str, np.ndarray], change: Mapping[str, np.nd
     shares = [values / values.sum() for values in singular]
     entropies = [-np.sum(p[p > 0] * np.log(p[p > 0])) for p in shares]
     energies = [
-        (hyperspherical_energy(before[name]), hyperspherical_energy(before[name] + matrix))
+        (energy[name], hyperspherical_energy(before[name] + matrix))
         for name, matrix in changed.items()
         if name in before
     ]

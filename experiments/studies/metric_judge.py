@@ -9,7 +9,7 @@ experiments.kinds; what it adds is taken half, once and twice. Of each edited mo
 one world, the numbers that papers report are computed as they compute them, beside four exact outcomes
 (`experiments.measures.field_questions`).
 Decisions: of two editors of which one surely has more of an outcome in a world, which one? The direction of
-a number, and which two are best, are learned on worlds of other kinds. Some 140 seconds of one core a
+a number, and which two are best, are learned on worlds of other kinds. Some 200 seconds of one core a
 world where models are there.
 """
 
@@ -148,7 +148,7 @@ def judge_tables(findings: Findings) -> Iterator[Table]:
 
 
 STUDY = Study(
-    options=WorldOptions(worlds=3, edits=8, editors=EDITORS),
+    options=WorldOptions(worlds=3, edits=16, editors=EDITORS),
     cells=list_cells,
     run="kinds-{law}-{seed}{deep}",
     preset=kinds.STUDY.preset,
