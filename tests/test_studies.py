@@ -48,6 +48,7 @@ TOYS = {
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
     "metric_judge": {"worlds": 1, "editors": ("lora-down",)},
     "narrators": {"worlds": 1, "editors": FEW},
+    "nine_questions": {"worlds": 1, "editors": (*FEW, "full")},
     "pretrain": {"preset": "laptop"},
     "reach": {"worlds": 1, "editors": ("lora-down",)},
     "readings": {"worlds": 1},

@@ -249,7 +249,7 @@ _HEAD = (EDIT_SUBJECT, FACTUAL_SUBJECT, CROSS)
 _NEED_EDIT = (EDIT_SUBJECT, EDIT_RELATED)
 """Questions about the request."""
 # fmt: off
-_QUESTIONS: dict[str, tuple[str, PairAnswer]] = {
+QUESTIONS: dict[str, tuple[str, PairAnswer]] = {
     EDIT_SUBJECT: ("Of the subject's passage's statements of the edited fact, the share of the new object.",
                    lambda pair: q.edit_said_share(pair.of_subject, pair.standard)),
     EDIT_RELATED: ("1 minus the share of the related passage's statements that the request makes impossible.",
@@ -271,7 +271,7 @@ _QUESTIONS: dict[str, tuple[str, PairAnswer]] = {
     NATURALNESS: ("Share of sentences that are whole and name the right kinds of things, in both passages.",
                   lambda pair: q.natural_share(pair.lines)),
 }
-_ROUGE: dict[str, tuple[str, PairAnswer]] = {
+ROUGE: dict[str, tuple[str, PairAnswer]] = {
     EDIT_SUBJECT: ("the subject's passage and the request", partial(_rouge_with_request, role=SUBJECT)),
     EDIT_RELATED: ("the related passage and the request", partial(_rouge_with_request, role=RELATED)),
     FACTUAL_SUBJECT: ("the subject's passage and what was true of it besides the edited fact",
@@ -295,7 +295,7 @@ _OVER_EVERYTHING: dict[str, PairAnswer] = {
 METRICS: tuple[MetricDefinition, ...] = (
     *(_of_pairs(name, description, answer, place="headline" if name in _HEAD else "compared",
                 needs_edit=name in _NEED_EDIT, label=NINE_LABELS[name])
-      for name, (description, answer) in _QUESTIONS.items()),
+      for name, (description, answer) in QUESTIONS.items()),
     _of_pairs(COUPLING,
               "How much oftener the related passage than the twin's states the coupled fact that the request "
               "implies. An edit that changes the subject alone, or everybody alike, has 0.",
@@ -359,14 +359,14 @@ METRICS: tuple[MetricDefinition, ...] = (
               "low", is_share=False, label="log-perplexity"),
     *(_of_pairs(rouge_metric(name), f"F1 of the words that {what} share.", answer, place="file",
                 needs_edit=name in _NEED_EDIT, is_share=False, label=f"ROUGE-1: {NINE_LABELS[name]}")
-      for name, (what, answer) in _ROUGE.items()),
+      for name, (what, answer) in ROUGE.items()),
     _of_pairs(SENTENCES, "Sentences of a passage.", lambda pair: len(pair.lines) / 2, place="file",
               is_share=False),
     *(_of_pairs(neutral_share(name),
                 f"Share of passages, or pairs, to which the question {NINE_LABELS[name]} does not apply.",
                 partial(_is_neutral, answer=answer), "low", "file", needs_edit=name in _NEED_EDIT,
                 label=f"{NINE_LABELS[name]}, neutral")
-      for name, (_, answer) in _QUESTIONS.items()),
+      for name, (_, answer) in QUESTIONS.items()),
     *(_of_pairs(name(claim), f"Share of passages by which this is {word}: {what}.",
                 partial(_verdict_share, claim=claim, sign=sign), better, needs_edit=True,
                 label=f"{claim}: {word}")
