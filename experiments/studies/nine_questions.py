@@ -152,7 +152,7 @@ STUDY = Study(
     options=WorldOptions(worlds=3, edits=30, editors=(*LEARNED, "full", "memit", "lora-down")),
     run="nine-questions-{seed}",
     preset="leme",
-    corpus=lambda _: {"world.subjects": 240},
+    corpus=lambda _: {"world.subjects": 120},
     train=lambda _: {"until": 0.97},
     tables=rater_tables,
 )
