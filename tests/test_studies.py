@@ -40,6 +40,7 @@ FEW = ("none", "lora-down")
 TOYS = {
     "bets": {"worlds": 1, "editors": ("lora-down",)},
     "corrigibility": {"worlds": 1, "editors": ("lora-down",)},
+    "counterfact": {"editors": FEW},
     "demo_worlds": {"worlds": 1, "editors": FEW, "tuned": 2},
     "full_size": {"preset": "paper-laptop", "fact_count": 1000},
     "graphs": {},
