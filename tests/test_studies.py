@@ -16,7 +16,7 @@ from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
 from experiments.measures.request_aims import SETTINGS
-from experiments.studies import reach, requests
+from experiments.studies import law, reach, requests
 from experiments.study import Findings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
@@ -45,6 +45,7 @@ TOYS = {
     "full_size": {"preset": "paper-laptop", "fact_count": 1000},
     "graphs": {},
     "kinds": {"worlds": 1, "editors": FEW},
+    "law": {"models": 2, "editors": ("lora-down",)},
     "leme": {"worlds": 1, "slow_edits": 1, "editors": ("lora-down",)},
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
     "metric_judge": {"worlds": 1, "editors": ("lora-down",)},
@@ -65,6 +66,7 @@ TOYS = {
 SMALLER = {
     "full_size": {"EDITORS": {"stratified": ("keyed", "lora-down"), "published": ("lora-down",)}},
     "kinds": {"LAWS": ("home", "colleges", "press")},
+    "law": {"FACTORS": law.FACTORS | {"first": (0.0,)}},
     "metric_judge": {"LAWS": ("home",), "DEEP_WORLDS": 0},
     "reach": {"PEOPLE": reach.PEOPLE | {"people": 24}},
     "requests": {
