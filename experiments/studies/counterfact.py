@@ -92,7 +92,7 @@ STUDY = Study(
         if cell["path"]
         else {}
     ),
-    train=lambda _: {"until": 0.95, "train.atomic_steps": 900},
+    train=lambda _: {"until": 0.9, "train.atomic_steps": 900},
     edit=draw_requests,
     before=write_table,
     views=[

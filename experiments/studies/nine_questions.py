@@ -153,7 +153,7 @@ STUDY = Study(
     run="nine-questions-{seed}",
     preset="leme",
     corpus=lambda _: {"world.subjects": 120},
-    train=lambda _: {"until": 0.97},
+    train=lambda _: {"until": 0.94},
     tables=rater_tables,
 )
 
