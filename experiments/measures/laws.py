@@ -29,6 +29,7 @@ from testbed.evaluations.kinds import FOLLOWS, REQUEST, SPOT, STATED
 from testbed.open_run import OpenRun
 from testbed.protocol import Case, is_equally_good
 from testbed.run.model import corpus_sample
+from testbed.run.strata import support_of
 from testbed.run.world import World
 from testbed.scores.distances import total_variation, with_remainder
 
@@ -49,6 +50,7 @@ def measure_edits(
     share of answers that are the agent's. Damage: distance to the agent that random facts of others gain.
     """
     questions, which = Questions(run.world, run.model, cases, seed), np.arange(len(cases))[:, None]
+    support = support_of(run.world)
     sample, found = corpus_sample(run.run, run.world, cases, seed), {}
     before = jax.tree.map(np.asarray, questions.answers_before(which))
     for name, method in methods.items():
@@ -71,7 +73,7 @@ def measure_edits(
                     sums["success"].append((float(said[k] == case.request.object), 1.0))
                 else:
                     sums["propagation"].append((float(moved @ due), float(due @ due)))
-                if c.role == STATED or (c.role == FOLLOWS and case.facets["support"] >= 2):
+                if c.role == STATED or (c.role == FOLLOWS and support[case.request[1:3]] >= 2):
                     sums["stays" if c.role == STATED else "followed"].append((float(is_right), 1.0))
         totals = {outcome: np.sum(pairs, axis=0) for outcome, pairs in sums.items()}
         found[name] = {key: float(part / of) if of else float("nan") for key, (part, of) in totals.items()}
@@ -86,7 +88,7 @@ def read_predictors(run: OpenRun, cases: Sequence[Case], seed: int) -> dict[str,
     anything; silent is the share of facts that the corpus never states; popular the share of subjects with
     the commonest object, mean over relations. The first four are means over cases.
     """
-    world, graph, kinship = run.world, run.world.graph, []
+    world, graph, support, kinship = run.world, run.world.graph, support_of(run.world), []
     for case in cases:
         asked = [c for c in case.choices if c.role == FOLLOWS]
         moved = [(c.subject, c.relation, int(c.options[c.agent[1].argmax()])) for c in asked]
@@ -98,7 +100,7 @@ def read_predictors(run: OpenRun, cases: Sequence[Case], seed: int) -> dict[str,
     gradsim, overlap = np.mean(kinship, axis=0).tolist() if kinship else [float("nan")] * 2
     by_relation = [world.generative.truth[graph.relation == r] for r in np.unique(graph.relation)]
     return {
-        "support": float(np.mean([np.log2(1 + case.facets["support"]) for case in cases])),
+        "support": float(np.mean([np.log2(1 + support[case.request[1:3]]) for case in cases])),
         "readable": read_causes(run.model, world, [case.request.relation for case in cases], seed),
         "gradsim": gradsim,
         "overlap": overlap,

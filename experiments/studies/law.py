@@ -36,21 +36,11 @@ PRESETS = {
 GRAPHS = ("home", "people", "coupled")
 """Kinds whose relations depend on others by rows: they have all options of documents and strata."""
 FACTORS: dict[str, tuple[Any, ...]] = {
-    "subjects": (60, 100, 160),
-    "unstated": (0.25, 0.5, 0.75),
-    "root_mass": (2.0, 8.0, 64.0),
-    "objects": (6, 12, 24),
-    "imagine": (0.0, 0.25),
-    "revise": (0.0, 0.25),
-    "synonyms": (0.0, 0.3),
-    "often": (1, 10),
-    "copies": (1, 3),
-    "first": (0.0, 0.3),
-    "mixed": (False, True),
-    "layers": (2, 3, 4),
-    "hidden": (48, 64, 96),
-    "steps": (60, 100, 160),
-}
+    "subjects": (60, 100, 160), "unstated": (0.25, 0.5, 0.75), "root_mass": (2.0, 8.0, 64.0),
+    "objects": (6, 12, 24), "imagine": (0.0, 0.25), "revise": (0.0, 0.25), "synonyms": (0.0, 0.3),
+    "often": (1, 10), "copies": (1, 3), "first": (0.0, 0.3), "mixed": (False, True), "layers": (2, 3, 4),
+    "hidden": (48, 64, 96), "steps": (60, 100, 160),
+}  # fmt: skip
 """Levels; often is how much oftener some people are spoken of, copies how often a statement stands for each
 other sentence, first the share of steps that read statements alone."""
 POINTS, DESIGN_SEED = 60, 2
@@ -204,8 +194,9 @@ def law_tables(findings: Findings) -> Iterator[Table]:
         effects: list[list[Cell]] = []
         for term, formula in formulas.items():
             fits = [fit_law(data, f"{outcome} ~ {formula}") for outcome in OUTCOMES]
-            ends = [(fit.params[term], *fit.conf_int().loc[term], int(fit.nobs)) for fit in fits]
-            effects.append([term, *(Estimate(*map(float, one[:3]), one[3]) for one in ends)])
+            ends = [fit.conf_int().loc[term] for fit in fits]
+            found = [Estimate(fit.params[term], *x, int(fit.nobs)) for fit, x in zip(fits, ends, strict=True)]
+            effects.append([term, *found])
         gained = "What an outcome gains for a standard deviation of each; errors are clustered by model."
         yield Table(title, title, ["", *OUTCOMES], effects, f"{gained} {note}")
 
@@ -222,7 +213,7 @@ STUDY = Study(
     before=law_stages,
     editors=lambda _: (),
     tables=law_tables,
-    figures=lambda findings: {"rows": list_rows(findings).round(4).to_dict("list")},
+    figures=lambda findings: {"models": list_rows(findings).round(4).to_dict("list")},
 )  # fmt: skip
 
 if __name__ == "__main__":
