@@ -16,7 +16,7 @@ from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
 from experiments.measures.request_aims import SETTINGS
-from experiments.studies import law, reach, requests
+from experiments.studies import law, learning, reach, requests
 from experiments.study import Findings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
@@ -46,6 +46,7 @@ TOYS = {
     "graphs": {},
     "kinds": {"worlds": 1, "editors": FEW},
     "law": {"models": 2, "editors": ("lora-down",)},
+    "learning": {"worlds": 1},
     "leme": {"worlds": 1, "slow_edits": 1, "editors": ("lora-down",)},
     "many_edits": {"worlds": 1, "editors": ("lora-down", "retrain")},
     "metric_judge": {"worlds": 1, "editors": ("lora-down",)},
@@ -67,6 +68,10 @@ SMALLER = {
     "full_size": {"EDITORS": {"stratified": ("keyed", "lora-down"), "published": ("lora-down",)}},
     "kinds": {"LAWS": ("home", "colleges", "press")},
     "law": {"FACTORS": law.FACTORS | {"first": (0.0,)}},
+    "learning": {
+        "STEPS": 20,
+        "TRAININGS": {of: [some[-1]._replace(readings=1)] for of, some in learning.TRAININGS.items()},
+    },
     "metric_judge": {"LAWS": ("home",), "DEEP_WORLDS": 0},
     "reach": {"PEOPLE": reach.PEOPLE | {"people": 24}},
     "requests": {
