@@ -44,8 +44,8 @@ FACTORS: dict[str, tuple[Any, ...]] = {
 """Levels; often is how much oftener some people are spoken of, copies how often a statement stands for each
 other sentence, first the share of steps that read statements alone."""
 POINTS, DESIGN_SEED = 60, 2
-FIRST, ROWS, LENGTH = 500, 8, 160
-"""Seed of the first model that is reported; rows of a step, and tokens of each."""
+FIRST, TOKENS, LENGTHS = 500, 1280, {"coupled": 256}
+"""Seed of the first model that is reported; tokens of a step, and of each row where it is not 160."""
 EDITORS = ("embeddings", "keyed-request", "full-early", "full-late", "lora-down", "rome")
 SLOPES = ("support", "readable", "overlap")
 """Of these each editor has its own."""
@@ -90,36 +90,30 @@ def draw_design(place: int) -> dict[str, Any]:
 def corpus_of(cell: Values) -> Changes:
     """What the design changes of a preset, where the kind has such options."""
     level, kind = draw_design(cell["place"]), cell["law"]
-    found: Changes = {
-        "world.subjects": level["subjects"],
-        "documents.mix": "mixed" if level["mixed"] else "homogeneous",
-    }
+    mix = "mixed" if level["mixed"] else "homogeneous"
+    found: Changes = {"world.subjects": level["subjects"], "documents.mix": mix}
     if kind not in GRAPHS:
         return found
     found |= {"kind": "exact", "exact.root-mass": level["root_mass"]}
     found |= {f"documents.{name}": level[name] for name in ("imagine", "revise")}
     found |= {"exact.strata": (level["unstated"], 0.0, 1 - level["unstated"])}
-    if kind in ("people", "coupled"):
-        found |= {"documents.synonyms": level["synonyms"]}
-    return (
-        found
-        | {
-            "home": {"world.builtin.upstream-objects": level["objects"]},
-            "people": {"documents.copies": level["often"]},
-            "coupled": {"documents.outlined": 0.0, "documents.together": 0.0},
-            "chain": {"world.source": "chain", "world.chain.further": level["subjects"] // 3},
-        }[kind]
-    )
+    if kind == "home":
+        return found | {"world.builtin.upstream-objects": level["objects"]}
+    found |= {"documents.synonyms": level["synonyms"]}
+    if kind == "people":
+        return found | {"documents.copies": level["often"]}
+    return found | {"documents.outlined": 0.0, "documents.together": 0.0}
 
 
 def training_of(cell: Values) -> Changes:
     """Depth, width, tokens, and the order and number of statements."""
     level = draw_design(cell["place"])
-    steps, layers = level["steps"], level["layers"]
+    steps, layers, length = level["steps"], level["layers"], LENGTHS.get(cell["law"], 160)
     return {
         "model.layers": layers, "model.unroll": 1, "model.hidden": level["hidden"],
-        "model.mlp": 2 * level["hidden"], "model.head-width": 32, "train.steps": steps, "train.rows": ROWS,
-        "train.row-length": LENGTH, "train.evaluate-every": steps, "train.checkpoint-every": steps,
+        "model.mlp": 2 * level["hidden"], "model.head-width": 32, "train.steps": steps,
+        "train.rows": TOKENS // length, "train.row-length": length, "train.evaluate-every": steps,
+        "train.checkpoint-every": steps,
         "train.atomic-steps": round(level["first"] * steps),
         "train.copies": (level["copies"], 1, 1, 1, 1) if level["copies"] > 1 else (),
     }  # fmt: skip
@@ -157,7 +151,7 @@ def list_rows(findings: Findings) -> pd.DataFrame:
         known = content["predictors"] | vars(corpus.documents) | vars(training.model)
         steps, copies, first = (training.train.steps, training.train.copies[:1], training.train.atomic_steps)
         known |= {"mixed": corpus.documents.mix == "mixed", "copies": sum(copies), "first": first / steps}
-        known["tokens"] = np.log2(steps * ROWS * LENGTH / known["facts"])
+        known["tokens"] = np.log2(steps * TOKENS / known["facts"])
         predictors = {name: float(known[name]) for name in (*SLOPES, *DESIGN)}
         of = {"model": cell["seed"], "kind": cell["law"]}
         rows += [of | {"editor": name} | found | predictors for name, found in content["outcomes"].items()]
