@@ -114,8 +114,8 @@ def read_causes(model: LanguageModel, world: World, relations: Sequence[int], se
     """How well objects are read from the state at the last token of subjects' names, beyond the commonest.
 
     A ridge regression from the residual stream behind a layer to stated objects, tried on subjects that it
-    was not fitted to: the share that is right less the share of the commonest object. Mean over the
-    relations, of the best layer.
+    was not fitted to: the share that is right less the share of the commonest object, 0 where hardly anybody
+    has a stated one. Mean over the relations, of the best layer.
     """
     stated, truth = world.stated_facts, world.generative.truth
     subject, relation = world.graph.subject[stated], world.graph.relation[stated]
@@ -127,11 +127,13 @@ def read_causes(model: LanguageModel, world: World, relations: Sequence[int], se
     scores = []
     for r, count in zip(*np.unique(relations, return_counts=True), strict=True):
         mine = stated[relation == r]
+        if len(mine) < FOLDS:
+            continue
         _, label = np.unique(truth[mine], return_inverse=True)
         states = layers[:, np.searchsorted(subjects, subject[relation == r])]
         fold = generator(seed, "readability").permutation(len(mine)) % FOLDS
         right = np.zeros((len(layers), len(mine)))
-        for k in range(FOLDS if len(mine) >= FOLDS else 0):
+        for k in range(FOLDS):
             there, apart, goal = states[:, fold != k], states[:, fold == k], label[fold != k]
             wanted = np.eye(label.max() + 1)[goal]
             inner = there @ there.mT + RIDGE * len(goal) * np.eye(len(goal))
