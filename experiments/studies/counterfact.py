@@ -3,7 +3,7 @@
 Command:
     python -m experiments.counterfact --path FOLDER
 
-FOLDER has the flat files counterfact-*.json and zsre_*.json. Their 3,919 facts are a table: a relation is a
+FOLDER has the flat files counterfact-*.json and zsre_*.json. Their 3,919 records are a table: a relation is a
 prompt without its subject, or a question. Requests are those of either set whose new object the same prompt
 has of another subject, since of any other the model has read nothing; at random, the same for every editor.
 Takes half an hour of one core.
