@@ -61,10 +61,11 @@ def measure_bits(run: Run, cell: Values) -> Values:
 
 def measure_reversal(run: Run, _: Values) -> Values:
     """Shares of stated facts that are right, and of teachers whom only their own side names."""
-    _, world, model, _ = load_trained(run.root, run.name)
-    graph, beliefs = world.graph, ask_about_facts(model, world)
+    trained = load_trained(run.root, run.name)
+    graph, beliefs = trained.world.graph, ask_about_facts(trained.model, trained.world)
     answers = [graph.candidates_of(int(r))[beliefs[f].p.argmax()] for f, r in enumerate(graph.relation)]
-    right, stated = answers == graph.object, np.isin(np.arange(len(graph)), world.stated_facts)
+    right = np.array(answers) == graph.object
+    stated = np.isin(np.arange(len(graph)), trained.world.stated_facts)
     reverse = ~stated & (graph.relation == graph.relations.index(BACKWARD))
     return {"stated": right[stated].mean(), "reversed": right[reverse].mean()}
 
