@@ -32,6 +32,7 @@ from testbed.run.model import corpus_sample
 from testbed.run.strata import support_of
 from testbed.run.world import World
 from testbed.scores.distances import total_variation, with_remainder
+from testbed.scores.statistics import Estimate
 
 FACTS, FOLDS, RIDGE = 4, 5, 0.1
 """Consequences of a request whose kinship is measured; parts of the subjects; the penalty of a ridge, times
@@ -152,6 +153,12 @@ def fit_law(rows: pd.DataFrame, formula: str) -> RegressionResultsWrapper:
     """Least squares, with errors that are clustered by model."""
     used = rows.dropna(subset=[formula.partition(" ~ ")[0]])
     return ols(formula, used).fit(cov_type="cluster", cov_kwds={"groups": used["model"]}, use_t=True)
+
+
+def read_effect(fit: RegressionResultsWrapper, term: str) -> Estimate:
+    """A coefficient with its interval."""
+    low, high = map(float, fit.conf_int().loc[term])
+    return Estimate(float(fit.params[term]), low, high, int(fit.nobs))
 
 
 def predict_other_kinds(rows: pd.DataFrame, formula: str) -> tuple[float, dict[str, float]]:

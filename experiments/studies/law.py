@@ -22,11 +22,17 @@ from scipy.stats import qmc
 
 from corpus.files import read_json, write_json
 from experiments.command import launch_module
-from experiments.measures.laws import OUTCOMES, fit_law, measure_edits, predict_other_kinds, read_predictors
+from experiments.measures.laws import (
+    OUTCOMES,
+    fit_law,
+    measure_edits,
+    predict_other_kinds,
+    read_effect,
+    read_predictors,
+)
 from experiments.studies import kinds
 from experiments.study import Changes, Findings, Stage, Study, StudyOptions, Values
 from testbed.open_run import open_run
-from testbed.scores.statistics import Estimate
 from testbed.scores.tables import Cell, Table
 
 PRESETS = {
@@ -185,12 +191,10 @@ def law_tables(findings: Findings) -> Iterator[Table]:
         ("Effects, each beside editor and kind", alone),
         ("Effects in the law", dict.fromkeys(terms, LAWS["the law"])),
     ):
-        effects: list[list[Cell]] = []
-        for term, formula in formulas.items():
-            fits = [fit_law(data, f"{outcome} ~ {formula}") for outcome in OUTCOMES]
-            ends = [fit.conf_int().loc[term] for fit in fits]
-            found = [Estimate(fit.params[term], *x, int(fit.nobs)) for fit, x in zip(fits, ends, strict=True)]
-            effects.append([term, *found])
+        fits = {one: [fit_law(data, f"{of} ~ {one}") for of in OUTCOMES] for one in {*formulas.values()}}
+        effects: list[list[Cell]] = [
+            [term, *(read_effect(fit, term) for fit in fits[formula])] for term, formula in formulas.items()
+        ]
         gained = "What an outcome gains for a standard deviation of each; errors are clustered by model."
         yield Table(title, title, ["", *OUTCOMES], effects, f"{gained} {note}")
 
