@@ -195,7 +195,9 @@ def toys(tmp_path, monkeypatch):
     def toy_model_of(findings, cell):
         corpus, training = full(findings, cell)
         world = replace(corpus.world, subjects=min(corpus.world.subjects, 100))
-        train = replace(training.train, steps=8, warmup=0, rows=8, evaluate_every=8, checkpoint_every=8)
+        train = replace(
+            training.train, steps=8, warmup=0, atomic_steps=0, rows=8, evaluate_every=8, checkpoint_every=8
+        )
         model = replace(
             training.model, hidden=16, mlp=24, layers=2, heads=2, kv_heads=2, head_width=8, unroll=1
         )
