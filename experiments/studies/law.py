@@ -211,7 +211,7 @@ STUDY = Study(
     before=law_stages,
     editors=lambda _: (),
     tables=law_tables,
-    figures=lambda findings: {"models": list_rows(findings).round(4).to_dict("list")},
+    figures=lambda findings: {"laws": list_rows(findings).round(4).to_dict("list")},
 )  # fmt: skip
 
 if __name__ == "__main__":
