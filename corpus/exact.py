@@ -13,7 +13,7 @@ Of a planted fact everything is said as if a false object were the true one. W k
 reads by it believes them; what depends on the fact was drawn from its true object, and is said so.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import NO_LINK, KnowledgeGraph
 from corpus.likelihood import check_noise, has_truths, mention_chance
-from corpus.resolution import Resolution, certify_facts, find_correctable, merge_by_subject, state_again
-from corpus.text.hedges import add_hedges, draw_hedged
+from corpus.resolution import Resolution, find_correctable, merge_by_subject, resolve_facts
+from corpus.text.hedges import draw_hedged, list_hedges
+from corpus.text.language import ANY_RELATION, Phrasing
+from corpus.text.names import check_readable
 from corpus.text.sentences import FACTS_PER_BLOCK, Sentences
 
 NEVER, SELDOM, FULLY = 0, 1, 2
@@ -64,6 +66,20 @@ class ExactModel:
         return np.searchsorted((1, FULLY_STATED), self.statements, side="right").astype(np.int8)
 
 
+def _add_hedges(graph: KnowledgeGraph, config: ExactConfig) -> KnowledgeGraph:
+    """The graph in whose language every hedge of the corpus can stand before a statement.
+
+    Raises:
+        InputError: names of the world that could be taken for a hedge.
+    """
+    ways = [Phrasing(ANY_RELATION, words, inverse=False) for words, _ in list_hedges(config)]
+    if not ways:
+        return graph
+    phrasings = (*graph.phrasings, *ways)
+    check_readable(graph.entities, [*graph.relations, *(way.words for way in phrasings)])
+    return replace(graph, phrasings=phrasings)
+
+
 def draw_world(
     graph: KnowledgeGraph,
     config: ExactConfig,
@@ -99,7 +115,7 @@ def draw_world(
             "over rows would be exact; tell the agent the rows (--exact.rows given), or state it"
         )
 
-    graph = add_hedges(graph, config)
+    graph = _add_hedges(graph, config)
     n = len(graph)
     is_parent = np.zeros(n, bool)
     is_parent[parents] = True
@@ -204,8 +220,7 @@ def sample_exact(
     if config.said or config.rated:
         hedged = draw_hedged(graph, model.truth, find_hedgeable(graph, model, config), config, rng)
         sentences = merge_by_subject(sentences, hedged)
-    sentences = state_again(graph, model.truth, config, sentences, rng)
-    return certify_facts(graph, model.truth, model.open, config, sentences)
+    return resolve_facts(graph, model.truth, model.open, config, sentences, rng)
 
 
 def find_hedgeable(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig) -> np.ndarray:

@@ -13,13 +13,13 @@ from corpus.generative import GenerativeModel
 from corpus.graph import KnowledgeGraph
 from corpus.resolution import Resolution
 from corpus.seeds import generator
-from corpus.text.counterfactual import ChosenDocuments, choose_documents, write_further_documents
-from corpus.text.documents import Documents, append_documents, count_copies, cut_documents, save_documents
+from corpus.text.counterfactual import ChosenDocuments, write_further_documents
+from corpus.text.documents import Documents, append_documents, cut_documents, save_documents
 from corpus.text.essays import join_essays, outline_essays
 from corpus.text.language import Kind
 from corpus.text.phrasings import rephrase_sentences
 from corpus.text.pretrained import read_pretrained
-from corpus.text.sentences import Sentences, concatenate_sentences, count_mentions, sample_sentences
+from corpus.text.sentences import Sentences, concatenate_sentences, sample_sentences
 from corpus.text.store import write_documents
 from corpus.text.tokenizer import (
     Tokenizer,
@@ -65,6 +65,45 @@ def draw_sentences(
     sentences = sample_sentences(graph, model, rng, threads, config.labels)
     kinds = [Kind[name.upper()] for name in config.sentences]
     return sentences.take(np.isin(sentences.kind, kinds)), None
+
+
+def count_copies(frequency: np.ndarray, copies: int) -> np.ndarray:
+    """int64[entities]: how many times over the sentences of each subject are written.
+
+    So many of the subject that is spoken of most often, of others in proportion, of everybody once.
+    Copies are written for a model to read; they are not evidence, and nothing counts them as such.
+
+    >>> count_copies(np.array([10, 5, 0]), 4).tolist()
+    [4, 2, 1]
+
+    Args:
+        frequency: int[entities], how often each is spoken of.
+    """
+    return np.maximum(1, np.rint(copies * frequency / frequency.max())).astype(np.int64)
+
+
+def choose_documents(
+    graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator
+) -> ChosenDocuments:
+    """Random shares of the subjects and of the objects of relations that others depend on."""
+    pools = [graph.candidates_of(r) for r in graph.upstream_relations]
+    objects = np.unique(np.concatenate([np.empty(0, np.int32), *pools]))
+
+    def draw_share(of: np.ndarray, share: float) -> np.ndarray:
+        return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
+
+    return ChosenDocuments(
+        draw_share(graph.subjects, config.chosen_subjects), draw_share(objects, config.chosen_objects)
+    )
+
+
+def count_mentions(sentences: Sentences, entities: int, relations: int, phrasings: int = 0) -> np.ndarray:
+    """int64[entities + relations + phrasings]: how often sentences name each."""
+    joined = sentences.b[sentences.b[:, 0] >= 0]
+    named = sum(np.bincount(atom[:, i], minlength=entities) for atom in (sentences.a, joined) for i in (0, 2))
+    way = np.where(sentences.phrasing, relations + sentences.phrasing - 1, sentences.a[:, 1])
+    used = sum(np.bincount(column, minlength=relations + phrasings) for column in (way, joined[:, 1]))
+    return np.concatenate([named, used])
 
 
 def compose_corpus(

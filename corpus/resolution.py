@@ -47,7 +47,7 @@ def find_correctable(graph: KnowledgeGraph, config: ExactConfig) -> np.ndarray:
     return correctable
 
 
-def state_again(
+def _state_again(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     config: ExactConfig,
@@ -58,9 +58,6 @@ def state_again(
 
     As noisy as all others. When to stop depends on nothing but what was said, so that Bayes' rule, which
     reads all of it, need not know of it.
-
-    Raises:
-        InputError: the noise is such that doubt remains.
     """
     correctable = np.flatnonzero(find_correctable(graph, config))
     if not len(correctable) or config.rows == "given":
@@ -103,18 +100,24 @@ def _fact_tolerance(graph: KnowledgeGraph) -> float:
     return TOLERANCE / np.bincount(np.searchsorted(graph.subjects, graph.subject)).max()
 
 
-def certify_facts(
+def resolve_facts(
     graph: KnowledgeGraph,
     truth: np.ndarray,
     open_facts: np.ndarray,
     config: ExactConfig,
     sentences: Sentences,
+    rng: np.random.Generator,
 ) -> tuple[Sentences, Resolution]:
-    """The sentences, and one that settles each fact that they leave in doubt; and how sure all are then.
+    """The sentences, and what settles each fact that they leave in doubt; and how sure all are then.
 
-    Where rows are given nobody counts on others' facts, so that doubt does no harm; only facts in and/or
-    sentences, of which the agent reads none, are settled still.
+    What is to stay correctable is stated again, all else gets a certificate. Where rows are given nobody
+    counts on others' facts, so that doubt does no harm; only facts in and/or sentences, of which the agent
+    reads none, are settled still.
+
+    Raises:
+        InputError: the noise is such that doubt remains.
     """
+    sentences = _state_again(graph, truth, config, sentences, rng)
     bound = np.where(open_facts, 0.0, doubt_of_statements(graph, config, sentences))
     if config.rows == "given":
         bound *= find_joined_facts(graph, sentences)

@@ -19,7 +19,7 @@ from corpus.worlds.people.real import read_people_world
 from corpus.worlds.rawfiles import Watch, read_unwatched
 from corpus.worlds.selection import select_facts
 from corpus.worlds.tables import read_tables
-from corpus.worlds.taxonomy.build import build_taxonomy_graph, generate_taxonomy, read_taxonomy
+from corpus.worlds.taxonomy.build import build_taxonomy_graph
 from corpus.worlds.wikidata import read_wikidata
 
 
@@ -56,11 +56,7 @@ def build_world(
                 config.subjects, config.builtin, rng, all_candidates, config.min_relations
             )
         case "taxonomy":
-            if config.path:
-                kinds = read_taxonomy(Path(config.path), account)
-            else:
-                kinds = generate_taxonomy(config.taxonomy, rng)
-            return build_taxonomy_graph(kinds, config, account, all_candidates)
+            return build_taxonomy_graph(config, rng, account, all_candidates)
         case "coupled":
             if config.path:
                 return read_couples(config, rng, cache, watch, note, account)

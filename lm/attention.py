@@ -113,12 +113,6 @@ def attend_in_parts(query: jax.Array, keys_values: Sequence[KeysValues], mask: j
     return sum(mixed[1:], mixed[0]).astype(query.dtype).reshape(query.shape)
 
 
-def join_parts(keys_values: Sequence[KeysValues]) -> KeysValues:
-    """Keys and values in parts, [B, K, S', H], as one."""
-    key, value = (jnp.concatenate(parts, axis=2) for parts in zip(*keys_values, strict=True))
-    return key, value
-
-
 @jax.custom_vjp
 def _attend(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
     """As `attend`, with queries [B, T, K, G, H]; the backward pass keeps the weights and nothing twice."""

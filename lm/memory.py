@@ -117,8 +117,3 @@ def find_slots(names: Array, keys: Array, order: Array | None = None) -> tuple[j
     equal = (names[..., None, :] == keys[slots]).all(axis=-1) & (names != PAD).any(axis=-1)[..., None]
     slot = jnp.take_along_axis(slots, equal.argmax(axis=-1)[..., None], axis=-1)[..., 0]
     return slot, equal.any(axis=-1)
-
-
-def recall_values(values: jax.Array, slots: jax.Array, found: jax.Array) -> jax.Array:
-    """[B, T, D]: what one layer's values [n, D] add at each token."""
-    return jnp.where(found[..., None], values[slots], 0)

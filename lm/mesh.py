@@ -14,9 +14,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from corpus.errors import InputError
 from lm.config import MeshConfig
 
-OUTPUTS = ("query", "key", "value", "gate", "up", "head")
-"""Modules whose kernel is cut along its outputs; `out` and `down` along their inputs, where those meet."""
-
 
 def make_mesh(config: MeshConfig) -> Mesh:
     """The mesh of all devices of all processes.
@@ -37,24 +34,6 @@ def make_mesh(config: MeshConfig) -> Mesh:
             f"{len(devices)} devices of {jax.process_count()} processes"
         )
     return Mesh(np.array(devices[: config.size]).reshape(config.data, config.model), ("data", "model"))
-
-
-def state_shardings(mesh: Mesh, state: Any) -> Any:
-    """The sharding of each array of a tree of parameters, or of an optimiser's state, which has their names.
-
-    Matrices are cut over "model" as in Megatron: first products by outputs, second ones by inputs, the
-    vocabulary by tokens. An axis that the devices do not divide stays whole.
-    """
-
-    def leaf_sharding(path: tuple, leaf: Any) -> NamedSharding:
-        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
-        axes: list[str | None] = [None] * leaf.ndim
-        axis = _cut_axis(names) if leaf.ndim > 1 else None
-        if axis is not None and leaf.shape[axis] % mesh.shape["model"] == 0:
-            axes[axis] = "model"
-        return NamedSharding(mesh, PartitionSpec(*axes))
-
-    return jax.tree_util.tree_map_with_path(leaf_sharding, state)
 
 
 def place_rows(mesh: Mesh, tokens: np.ndarray) -> jax.Array:
@@ -94,10 +73,3 @@ def local_copy(mesh: Mesh, tree: Any) -> Any:
 @partial(jax.jit, static_argnums=0)
 def _replicate(mesh: Mesh, tree: Any) -> Any:
     return jax.lax.with_sharding_constraint(tree, NamedSharding(mesh, PartitionSpec()))
-
-
-def _cut_axis(names: list[str]) -> int | None:
-    if names[-1:] == ["embedding"]:
-        return -2
-    module = names[-2] if names[-1:] == ["kernel"] else None
-    return -1 if module in OUTPUTS else -2 if module in ("out", "down") else None

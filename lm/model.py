@@ -23,7 +23,6 @@ from lm.attention import (
     Rotation,
     attend,
     attend_in_parts,
-    join_parts,
     rotary_angles,
     rotate,
 )
@@ -31,7 +30,7 @@ from lm.cache import Cache
 from lm.config import ModelConfig
 from lm.delta import IN_LAYERS, Delta, LowRank, add_changes
 from lm.linear import project
-from lm.memory import find_slots, names_so_far, recall_values
+from lm.memory import find_slots, names_so_far
 
 INITIAL_SCALE = 0.02
 
@@ -112,9 +111,11 @@ class Attention(nnx.Module):
         query, now = rotate(query, *rotation), (rotate(key, *rotation).swapaxes(1, 2), value.swapaxes(1, 2))
         seen = *past, now
         # What one token does with keys and values costs no more than a copy of them.
-        mixed = (
-            attend_in_parts(query, seen, mask) if x.shape[1] == 1 else attend(query, *join_parts(seen), mask)
-        )
+        if x.shape[1] == 1:
+            mixed = attend_in_parts(query, seen, mask)
+        else:
+            key, value = (jnp.concatenate(parts, axis=2) for parts in zip(*seen, strict=True))
+            mixed = attend(query, key, value, mask)
         return self.out(mixed.reshape(*x.shape[:2], -1), delta.get("out")), now
 
 
@@ -199,8 +200,8 @@ class Decoder(nnx.Module):
         def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
             state, earlier, change = here
             if "memory" in change:
-                for values, place in zip(change["memory"], places, strict=True):
-                    x = x + recall_values(values, *place).astype(x.dtype)
+                for values, (slots, found) in zip(change["memory"], places, strict=True):
+                    x = x + jnp.where(found[..., None], values[slots], 0).astype(x.dtype)
             x, now, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
             return x, (now, activations if inside else None)
 
@@ -219,12 +220,6 @@ def init_params(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> 
     """Fresh parameters in float32: weights normal with standard deviation 0.02, norms 1."""
     model = Decoder(config, vocabulary, nnx.Rngs(jax.random.key(seed)))
     return nnx.to_pure_dict(nnx.split(model)[1])
-
-
-@lru_cache
-def parameter_shapes(config: ModelConfig, vocabulary: int) -> Params:
-    """Shapes and types of all parameters; nothing is made."""
-    return jax.eval_shape(lambda: init_params(config, vocabulary, 0))
 
 
 def vocabulary_of(params: Params) -> int:
@@ -274,17 +269,3 @@ def unembed(params: Params, delta: Delta | None, hidden: jax.Array) -> jax.Array
 @lru_cache
 def _module_graph(config: ModelConfig, vocabulary: int) -> nnx.GraphDef:
     return nnx.split(nnx.eval_shape(lambda: Decoder(config, vocabulary, nnx.Rngs(0))))[0]
-
-
-def matrix_shape(config: ModelConfig, name: str) -> tuple[int, int]:
-    """Inputs and outputs of one of the matrices inside a layer, by its name in `lm.delta.MATRICES`."""
-    queries, keys = config.heads * config.head_width, config.kv_heads * config.head_width
-    return {
-        "query": (config.hidden, queries),
-        "key": (config.hidden, keys),
-        "value": (config.hidden, keys),
-        "out": (queries, config.hidden),
-        "gate": (config.hidden, config.mlp),
-        "up": (config.hidden, config.mlp),
-        "down": (config.mlp, config.hidden),
-    }[name]

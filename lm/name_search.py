@@ -64,20 +64,6 @@ def name_tree(names: Sequence[Text]) -> NameTree:
     return tuple(levels)
 
 
-def want_names(tree: NameTree, is_wanted: np.ndarray) -> NameTree:
-    """The same tree, in which only some names are asked about: bool[K]."""
-    levels: list[Beginnings] = []
-    goes_on: np.ndarray | None = None
-    for level in reversed(tree):
-        is_name = (level.name >= 0) & is_wanted[level.name]
-        wanted = is_name.copy()
-        if goes_on is not None:
-            wanted[goes_on] = True
-        levels.append(level._replace(name=np.where(is_name, level.name, -1), is_wanted=wanted))
-        goes_on = np.asarray(level.before)[wanted]
-    return tuple(reversed(levels))
-
-
 @partial(jax.jit, static_argnames=("count", "width", "with_ending"))
 def name_probabilities(
     model: LanguageModel, prompts: Array, tree: NameTree, count: int, width: int, with_ending: bool = True

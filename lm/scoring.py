@@ -95,13 +95,6 @@ def path_log_probabilities(
     return jnp.where(some, total + ends[last], -jnp.inf), jnp.where(some, total, -jnp.inf)
 
 
-def next_token_probabilities(
-    model: LanguageModel, context: Context, tokens: Sequence[int] | Array
-) -> jax.Array:
-    """p(token | prompt) for a few tokens: float32[B, len(tokens)]."""
-    return jax.nn.softmax(model.unembed(context.hidden), axis=-1)[:, jnp.array(tokens)]
-
-
 def text_log_probability(model: LanguageModel, prompts: Array, texts: Array, limits: Array) -> jax.Array:
     """Log-probability of texts after their prompts, with the end of the document where they have one.
 

@@ -2,7 +2,7 @@
 
 import math
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +10,14 @@ import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from lm.attention import Array
+from corpus.text.tokenizer import BOS, PAD
+from lm.attention import Array, packed_layout
 from lm.config import ModelConfig, TrainConfig
-from lm.loss import LOSS_PIECE, distance_from_earlier, next_token_loss
-from lm.mesh import state_shardings
-from lm.model import Params, init_params
+from lm.loss import LOSS_PIECE, next_token_loss
+from lm.model import Params, hidden_states, init_params, unembed
+
+OUTPUTS = ("query", "key", "value", "gate", "up", "head")
+"""Modules whose kernel is cut along its outputs; `out` and `down` along their inputs, where those meet."""
 
 
 class TrainState(NamedTuple):
@@ -38,13 +41,38 @@ class OwnTexts(NamedTuple):
         )
 
 
+def _state_shardings(mesh: Mesh, state: Any) -> Any:
+    """The sharding of each array of a tree of parameters, or of an optimiser's state, which has their names.
+
+    Matrices are cut over "model" as in Megatron: first products by outputs, second ones by inputs, the
+    vocabulary by tokens. An axis that the devices do not divide stays whole.
+    """
+
+    def leaf_sharding(path: tuple, leaf: Any) -> NamedSharding:
+        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
+        axes: list[str | None] = [None] * leaf.ndim
+        axis = _cut_axis(names) if leaf.ndim > 1 else None
+        if axis is not None and leaf.shape[axis] % mesh.shape["model"] == 0:
+            axes[axis] = "model"
+        return NamedSharding(mesh, PartitionSpec(*axes))
+
+    return jax.tree_util.tree_map_with_path(leaf_sharding, state)
+
+
+def _cut_axis(names: list[str]) -> int | None:
+    if names[-1:] == ["embedding"]:
+        return -2
+    module = names[-2] if names[-1:] == ["kernel"] else None
+    return -1 if module in OUTPUTS else -2 if module in ("out", "down") else None
+
+
 def abstract_state(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> TrainState:
     """Shapes and shardings of a state, as `jax.ShapeDtypeStruct`s."""
     shapes = jax.eval_shape(partial(_init_state, model, config, vocabulary), 0)
     return jax.tree.map(
         lambda x, where: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where),
         shapes,
-        state_shardings(mesh, shapes),
+        _state_shardings(mesh, shapes),
     )
 
 
@@ -100,6 +128,20 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
     if config.learns == "layers":
         update = optax.masked(update, _only_layers)
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
+
+
+def distance_from_earlier(model: ModelConfig, params: Params, earlier: Params, texts: Array) -> jax.Array:
+    """Kullback-Leibler divergence from what the earlier parameters say next, mean over tokens, in nats.
+
+    Args:
+        texts: int32[B, T], one document a row; all logits of it exist at once.
+    """
+    layout = packed_layout(texts, BOS)
+    before, now = (
+        jax.nn.log_softmax(unembed(p, None, hidden_states(model, p, None, texts, layout)[0]))
+        for p in (earlier, params)
+    )
+    return jnp.mean(jnp.sum(jnp.exp(before) * (before - now), axis=-1), where=jnp.asarray(texts) != PAD)
 
 
 @cache

@@ -193,12 +193,6 @@ def groups_of(graph: KnowledgeGraph) -> Iterator[Group]:
             yield RELATIONS[r], "not known", len(rest), int(often[rest].sum()), 0
 
 
-def show_groups(graph: KnowledgeGraph) -> None:
-    """Print the groups as a table."""
-    rows = [(f"{grouping}: {group}", *counts) for grouping, group, *counts in groups_of(graph)]
-    print_table("groups", ("", "people", "of them often", "of them said"), rows)
-
-
 NAMED = 10
 """So many relations are named."""
 LONGEST = 30

@@ -22,9 +22,9 @@ from lm.delta import (
     empty_carry,
     fold_delta,
 )
+from lm.editors.lora.method import matrix_shape
 from lm.language_model import LanguageModel
 from lm.memory import Memory
-from lm.model import matrix_shape
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities
 from tests.toys import SMALL, merged, random_model, read_whole

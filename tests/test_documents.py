@@ -15,12 +15,12 @@ from corpus.config import DocumentConfig
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.text.counterfactual import ChosenDocuments, choose_documents, write_further_documents
+from corpus.pipeline import choose_documents, count_copies
+from corpus.text.counterfactual import ChosenDocuments, write_further_documents
 from corpus.text.documents import (
     MIXED,
     DocumentKind,
     append_documents,
-    count_copies,
     cut_documents,
     load_documents,
     save_documents,

@@ -7,7 +7,7 @@ from bayes.request import EditRequest
 from corpus.config import DocumentConfig
 from corpus.generative import generative_model
 from corpus.graph import build_graph
-from corpus.text.counterfactual import choose_documents
+from corpus.pipeline import choose_documents
 from corpus.text.sentences import sample_sentences
 from corpus.text.tokenizer import entity_tokenizer
 from testbed.evaluations.dutch_book import LOGIC

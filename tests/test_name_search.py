@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from corpus.text.tokenizer import BOS
 from lm.config import ModelConfig
+from lm.editors.self_bayes.beliefs import want_names
 from lm.language_model import LanguageModel
 from lm.model import init_params
-from lm.name_search import name_probabilities, name_tree, want_names, widest_level
+from lm.name_search import name_probabilities, name_tree, widest_level
 from lm.prompts import left_pad
 from lm.scoring import ENDINGS, candidate_tree, object_log_probabilities, tree_size
 from tests import naive

@@ -9,8 +9,8 @@ import pytest
 from corpus.text.tokenizer import BOS, PAD, SEP, UNK
 from lm.delta import LowRank
 from lm.editors.interface import Info
-from testbed.engine.passages import build_openings, over_cores, write_texts
-from testbed.engine.questions import Questions
+from testbed.engine.passages import build_openings, write_texts
+from testbed.engine.questions import Questions, over_cores
 from testbed.engine.records import (
     Circumstances,
     Columns,

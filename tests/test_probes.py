@@ -16,7 +16,7 @@ from lm.editors.in_context.method import InContext
 from lm.language_model import LanguageModel
 from lm.model import init_params
 from lm.prompts import left_pad
-from lm.scoring import candidate_tree, next_token_probabilities, object_log_probabilities, tree_size
+from lm.scoring import candidate_tree, object_log_probabilities, tree_size
 from testbed.engine import questions
 from testbed.engine.questions import pack_case
 from testbed.protocol import ControlRequest
@@ -130,7 +130,7 @@ def answer_alone(model, prompt, tree, longest):
 
 @partial(jax.jit, static_argnames="words")
 def claim_alone(model, sentence, words):
-    return next_token_probabilities(model, model.read_prompts(sentence), jnp.array(words))
+    return jax.nn.softmax(model.unembed(model.read_prompts(sentence).hidden), axis=-1)[:, jnp.array(words)]
 
 
 @pytest.mark.parametrize("prefixed", [False, True])

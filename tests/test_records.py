@@ -18,11 +18,11 @@ from testbed.engine.records import (
     Columns,
     concatenate_rows,
     is_written,
-    merge_tables,
     rows_of_cases,
     write_rows,
 )
 from testbed.engine.results import read_results
+from testbed.engine.sweep import merge_tables
 from testbed.protocol import ABSENT, Case, Choice, Claim
 from testbed.run.object_names import ObjectNames
 

@@ -16,12 +16,12 @@ from corpus.seeds import generator
 from corpus.text.tokenizer import entity_tokenizer
 from corpus.world import build_world
 from corpus.worlds.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, RACE, REGION, WORK
+from corpus.worlds.people.real import rank_people
 from corpus.worlds.people.released import (
     MAN,
     REQUESTS,
     WOMAN,
     find_women,
-    rank_people,
     read_released,
     read_requests,
 )

@@ -18,6 +18,7 @@ import pytest
 
 from corpus.errors import InputError
 from testbed import corpus, edit, report, train, verify
+from testbed.commands.report import frame_of_sequences
 from testbed.engine.results import cluster_levels, read_results
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
@@ -32,15 +33,7 @@ from testbed.scores.gather import FITTED_HALF, case_keys, gather_results, match_
 from testbed.scores.headlines import headline_labels, headline_subset
 from testbed.scores.metric import ARROWS, Metric, metrics_shown_in
 from testbed.scores.statistics import Estimate, adjust_holm
-from testbed.scores.summary import (
-    AT_ONCE,
-    KEPT,
-    frame_of,
-    frame_of_sequences,
-    score_editors,
-    subset_of_first,
-    summarise_results,
-)
+from testbed.scores.summary import AT_ONCE, KEPT, frame_of, score_editors, subset_of_first, summarise_results
 from tests.edited import (
     COLUMNS,
     HASE,

@@ -16,8 +16,9 @@ from corpus.config import DocumentConfig, ExactConfig, TaxonomyWorld, WorldConfi
 from corpus.errors import InputError
 from corpus.exact import FULLY, NEVER, draw_world, sample_exact
 from corpus.graph import build_graph, load_graph, save_graph
+from corpus.pipeline import count_copies
 from corpus.resolution import TOLERANCE
-from corpus.text.documents import count_copies, cut_documents
+from corpus.text.documents import cut_documents
 from corpus.text.language import Kind, Language
 from corpus.text.phrasings import phrasings_of, rephrase_sentences
 from corpus.world import build_world

@@ -10,9 +10,10 @@ from corpus.config import DocumentConfig
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
+from corpus.pipeline import count_mentions
 from corpus.text.documents import cut_documents
 from corpus.text.language import Language
-from corpus.text.sentences import count_mentions, sample_sentences
+from corpus.text.sentences import sample_sentences
 from corpus.text.store import open_documents, read_counts, write_documents
 from corpus.text.tokenizer import BOS, EOS, entity_tokenizer, load_tokenizer, save_tokenizer, train_bpe
 from testbed.run.world import World

@@ -13,9 +13,10 @@ from corpus.config import DocumentConfig
 from corpus.errors import InputError
 from corpus.generative import generative_model
 from corpus.graph import build_graph
+from corpus.pipeline import count_mentions
 from corpus.text.documents import cut_documents
 from corpus.text.language import Atom, Kind, Language, Sentence
-from corpus.text.sentences import count_mentions, sample_sentences
+from corpus.text.sentences import sample_sentences
 from corpus.text.tokenizer import (
     BOS,
     SEP,

@@ -131,21 +131,6 @@ class ChosenDocuments:
     objects: np.ndarray
 
 
-def choose_documents(
-    graph: KnowledgeGraph, config: DocumentConfig, rng: np.random.Generator
-) -> ChosenDocuments:
-    """Random shares of the subjects and of the objects of relations that others depend on."""
-    pools = [graph.candidates_of(r) for r in graph.upstream_relations]
-    objects = np.unique(np.concatenate([np.empty(0, np.int32), *pools]))
-
-    def draw_share(of: np.ndarray, share: float) -> np.ndarray:
-        return np.sort(rng.choice(of, round(share * len(of)), replace=False)).astype(np.int32)
-
-    return ChosenDocuments(
-        draw_share(graph.subjects, config.chosen_subjects), draw_share(objects, config.chosen_objects)
-    )
-
-
 def write_further_documents(
     graph: KnowledgeGraph,
     truth: np.ndarray,

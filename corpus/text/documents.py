@@ -93,21 +93,6 @@ def cut_documents(
     return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
 
 
-def count_copies(frequency: np.ndarray, copies: int) -> np.ndarray:
-    """int64[entities]: how many times over the sentences of each subject are written.
-
-    So many of the subject that is spoken of most often, of others in proportion, of everybody once.
-    Copies are written for a model to read; they are not evidence, and nothing counts them as such.
-
-    >>> count_copies(np.array([10, 5, 0]), 4).tolist()
-    [4, 2, 1]
-
-    Args:
-        frequency: int[entities], how often each is spoken of.
-    """
-    return np.maximum(1, np.rint(copies * frequency / frequency.max())).astype(np.int64)
-
-
 def append_documents(documents: Documents, more: Documents) -> Documents:
     """The documents of both, one after the other; both index the same sentences."""
     if not len(more):

@@ -15,8 +15,7 @@ import numpy as np
 from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.graph import KnowledgeGraph
-from corpus.text.language import ANY_RELATION, Kind, Phrasing
-from corpus.text.names import check_readable
+from corpus.text.language import Kind, Phrasing
 from corpus.text.sentences import Sentences, make_sentences
 
 BY_SOURCE, WITH_PROBABILITY = "according to ", "with probability "
@@ -32,20 +31,6 @@ def list_hedges(config: ExactConfig) -> list[tuple[str, float]]:
     sources = [(f"{BY_SOURCE}{name}", p) for name, p in zip(SOURCES, config.sources, strict=False)]
     rated = [(f"{WITH_PROBABILITY}{p}", p) for p in DEGREES if config.rated]
     return [*sources, *rated]
-
-
-def add_hedges(graph: KnowledgeGraph, config: ExactConfig) -> KnowledgeGraph:
-    """The graph in whose language every hedge of the corpus can stand before a statement.
-
-    Raises:
-        InputError: names of the world that could be taken for a hedge.
-    """
-    ways = [Phrasing(ANY_RELATION, words, inverse=False) for words, _ in list_hedges(config)]
-    if not ways:
-        return graph
-    phrasings = (*graph.phrasings, *ways)
-    check_readable(graph.entities, [*graph.relations, *(way.words for way in phrasings)])
-    return replace(graph, phrasings=phrasings)
 
 
 def find_phrasing(phrasings: Sequence[Phrasing], hedge: str) -> int:

@@ -118,15 +118,6 @@ def sample_sentences(
     )
 
 
-def count_mentions(sentences: Sentences, entities: int, relations: int, phrasings: int = 0) -> np.ndarray:
-    """int64[entities + relations + phrasings]: how often sentences name each."""
-    joined = sentences.b[sentences.b[:, 0] >= 0]
-    named = sum(np.bincount(atom[:, i], minlength=entities) for atom in (sentences.a, joined) for i in (0, 2))
-    way = np.where(sentences.phrasing, relations + sentences.phrasing - 1, sentences.a[:, 1])
-    used = sum(np.bincount(column, minlength=relations + phrasings) for column in (way, joined[:, 1]))
-    return np.concatenate([named, used])
-
-
 def _earlier_facts(graph: KnowledgeGraph) -> np.ndarray:
     """int64[facts]: how many facts earlier subjects have; for the first subject, how many it has itself."""
     before = np.searchsorted(graph.subject, graph.subject)

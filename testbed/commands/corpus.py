@@ -37,7 +37,7 @@ from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
 from testbed.run.world import load_world, read_world, save_world
 from testbed.waiting import doing
-from testbed.world_tables import show_groups, show_relations, show_stats
+from testbed.world_tables import groups_of, show_relations, show_stats
 
 NAMED = 10
 """So many names of what was left out are printed."""
@@ -174,7 +174,8 @@ def _print_summary(run: Run, options: CorpusSettings) -> None:
     if options.world.source != "builtin" and not options.world.is_own:
         _show_source(run, options, graph)
     if options.world.source == "people":
-        show_groups(graph)
+        groups = [(f"{grouping}: {group}", *counts) for grouping, group, *counts in groups_of(graph)]
+        print_table("groups", ("", "people", "of them often", "of them said"), groups)
         if options.world.path:
             stand_ins = f"; {', '.join(STAND_INS.values())}" if options.world.people.tags else ""
             say(f"people are real, groups are the authors' tags{stand_ins}")

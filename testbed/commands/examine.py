@@ -96,9 +96,12 @@ def examine(options: ExamineSettings) -> None:
         InputError: an editor that does not fit, answers that lack a world, or another world than the suite's.
     """
     if options.verify:
-        from testbed.commands.leaderboard import verify_card
+        from testbed.commands.leaderboard import Referee
 
-        verify_card(options.verify, options.runs)
+        held = Referee(options.runs).check(options.verify)
+        kind = "this project's editor" if held.is_native else "a guest"
+        counts = [f"{held.made[f'rows surely {key}']} rows surely {key}" for key in ("better", "worse")]
+        say(f"{options.verify} holds: {held.card.examined}, {kind}, {' and '.join(counts)} than no edit")
         return
     suite = find_suite(options.suite_name, options.runs, options.twin)
     editors = name_editors(options, suite.references)

@@ -46,19 +46,6 @@ LARGEST = 1 << 32
 """Bytes of a handed-in folder."""
 
 
-def verify_card(folder: Path, runs: Path) -> None:
-    """Make the card of a handed-in folder again, and print what it comes to.
-
-    Raises:
-        InputError: it is not what its answers come to; says where.
-    """
-    one = Referee(runs).check(folder)
-    kind = "this project's editor" if one.is_native else "a guest"
-    better, worse = (one.made[f"rows surely {key}"] for key in ("better", "worse"))
-    name, counts = one.card.examined, f"{better} rows surely better and {worse} surely worse than no edit"
-    say(f"{folder} holds: {name}, {kind}, {counts}")
-
-
 def write_board(folder: Path, runs: Path) -> None:
     """Check every card of a folder, write the page of those that hold, and name the others.
 

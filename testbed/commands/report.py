@@ -12,6 +12,7 @@ from corpus.files import staged_folder
 from lm.config import ModelConfig
 from testbed.advice import ask_options
 from testbed.console import say
+from testbed.engine.results import cluster_levels
 from testbed.engine.trace import finished_edits
 from testbed.evaluations.catalogue import evaluation_classes, recorded_evaluation_named
 from testbed.evaluations.interface import Evaluation
@@ -37,7 +38,16 @@ from testbed.scores.comparison import Differences, compare_editors, describe_inc
 from testbed.scores.frame import ALL, EDITOR, EDITS, Frame, Keys, concat_frames, make_frame
 from testbed.scores.gather import gather_results
 from testbed.scores.headlines import headline_subset
-from testbed.scores.summary import ScoredEditor, frame_of_sequences, score_editors
+from testbed.scores.statistics import estimate_metrics
+from testbed.scores.summary import (
+    AT_ONCE,
+    KEPT,
+    ScoredEditor,
+    followed_metrics,
+    measure_reader,
+    score_editors,
+    subset_of_first,
+)
 from testbed.scores.tables import Cell
 from testbed.settings import DEFAULT_EVALUATION, ReportSettings
 from testbed.waiting import doing
@@ -185,6 +195,26 @@ def _evaluations_shown(options: ReportSettings, runs: Sequence[Run]) -> list[str
     for name in sorted(there - {plain_name(name) for name in evaluations}):
         say(f"edits of the evaluation {name} are not shown; name it with --evaluation")
     return evaluations
+
+
+def frame_of_sequences(editor: ScoredEditor) -> Frame:
+    """Scores at once and at the end, by number of edits; empty for independent edits."""
+    results, evaluation, name = editor.edits.results, editor.evaluation, editor.name
+    followed, rows = followed_metrics(evaluation), list[tuple[Keys, Cell]]()
+    for count, after in editor.edits.later_results.items():
+        later = measure_reader(evaluation, after, evaluation.readers(after, name)[name])
+        first, every = results.cases["position"] < count, np.ones(len(after), bool)
+        for when, values, of, among in (
+            (AT_ONCE, editor.values[name], results, first),
+            (KEPT, later, after, every),
+        ):
+            known = {metric: values[metric] for metric in followed if metric in values}
+            found = estimate_metrics(known, cluster_levels(of), among)
+            rows += [
+                ((name, name, EDITOR, subset_of_first(count, when), metric, None), cell)
+                for metric, cell in found.items()
+            ]
+    return make_frame(rows, evaluation.metrics)
 
 
 def draw_chapter(

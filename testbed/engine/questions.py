@@ -7,8 +7,9 @@ cases are padded to arrays, and one vectorised pass of an edited model reads the
 
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ from lm.language_model import Context, LanguageModel
 from lm.mesh import make_mesh, over_data, replicate
 from lm.scoring import path_log_probabilities
 from lm.token_tree import TokenTree, build_token_tree, list_beginnings
-from testbed.engine.passages import Texts, build_openings, over_cores, text_shape, write_texts
+from testbed.engine.passages import Texts, build_openings, text_shape, write_texts
 from testbed.protocol import Case
 from testbed.run.object_names import ObjectNames
 from testbed.run.world import World
@@ -305,6 +306,35 @@ def _prompt_contexts(hidden: jax.Array, cache: Cache, prompts: Array) -> Context
 def truth_words(tokenizer: Tokenizer) -> tuple[int, int]:
     """Token ids of "true" and "false"."""
     return tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)
+
+
+def over_cores(function: jax.stages.Wrapped, cores: int, **static: Any) -> Callable:
+    """The function with its edits shared out among threads, which give what it gives.
+
+    Each thread takes as many edits as the others, so that one program serves all: of five edits, five
+    threads take one each, and four cores are left to one thread.
+
+    Args:
+        function: jitted, of a model and of trees whose leaves lead with edits.
+        cores: at most so many threads.
+        static: arguments by name that the function is compiled for.
+    """
+
+    def share_edits(model: Any, *split: Any) -> Any:
+        edits = len(jax.tree.leaves(split)[0])
+        threads = max(n for n in range(1, cores + 1) if edits % n == 0)
+        if threads == 1:
+            return function(model, *split, **static)
+        each = edits // threads
+        on_host = jax.tree.map(np.asarray, split)
+        parts = [jax.tree.map(lambda x, at=at: x[at : at + each], on_host) for at in range(0, edits, each)]
+        # Compiled before, since each thread would do it for itself.
+        program = function.lower(model, *parts[0], **static).compile()
+        with ThreadPoolExecutor(threads) as pool:
+            returned = list(pool.map(lambda part: jax.device_get(program(model, *part)), parts))
+        return jax.tree.map(lambda *x: np.concatenate(x), *returned)
+
+    return share_edits
 
 
 class Questions:

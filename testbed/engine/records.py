@@ -269,22 +269,6 @@ def write_rows(
             pq.write_table(pa.concat_tables([*stored, pa.Table.from_pylist(rows[table], schema)]), aside)
 
 
-def merge_tables(
-    stems: Sequence[str],
-    parts: Path,
-    folder: Path,
-    columns: Columns,
-    stem: str = "",
-    by_case: bool = False,
-) -> None:
-    """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
-    for table in TABLES:
-        pieces = [read_table(table_file(parts, table, part), columns.schemas[table]) for part in stems]
-        table_of_all = pa.concat_tables(pieces)
-        with staged_file(table_file(folder, table, stem)) as aside:
-            pq.write_table(table_of_all.sort_by("case") if by_case else table_of_all, aside)
-
-
 def is_written(folder: Path, stem: str = "") -> bool:
     """Whether all tables of a stem are there."""
     return table_file(folder, "cases", stem).exists()

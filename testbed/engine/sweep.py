@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from safetensors.flax import load_file, save_file
 
 from corpus.files import read_json, seal_folder, staged_file, write_json, write_json_once
@@ -42,9 +44,9 @@ from testbed.engine.records import (
     cases_without_numbers,
     concatenate_rows,
     control_stem,
-    merge_tables,
     no_rows,
     passage_rows,
+    read_table,
     rows_of_cases,
     table_file,
     write_rows,
@@ -314,6 +316,22 @@ def describe_faults(
         if cause := find_cause(Request(*(x[i] for x in requests))):
             faults |= {i * size + j: cause for j in range(size)}
     return faults
+
+
+def merge_tables(
+    stems: Sequence[str],
+    parts: Path,
+    folder: Path,
+    columns: Columns,
+    stem: str = "",
+    by_case: bool = False,
+) -> None:
+    """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
+    for table in TABLES:
+        pieces = [read_table(table_file(parts, table, part), columns.schemas[table]) for part in stems]
+        table_of_all = pa.concat_tables(pieces)
+        with staged_file(table_file(folder, table, stem)) as aside:
+            pq.write_table(table_of_all.sort_by("case") if by_case else table_of_all, aside)
 
 
 def finish_sweep(folder: Path, columns: Columns, controls: Sequence[str]) -> list[Shard]:

@@ -1,6 +1,6 @@
 """What an edits folder was made from and by, as data in its config.json, and whether that still stands."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -54,23 +54,16 @@ def finished_edits(run: Run, evaluation: str) -> list[Path]:
     return sorted(path for path in (run.edits / plain_name(evaluation)).glob("*") if is_complete(path))
 
 
-def unfinished_edits(run: Run, evaluation: str) -> list[Path]:
-    """The folders of edits that were begun, or whose checksums are lost."""
-    return sorted(
-        path.parent
-        for path in (run.edits / plain_name(evaluation)).glob(f"*/{CONFIG}")
-        if not is_complete(path.parent)
-    )
-
-
-def why_incomplete(run: Run, folder: Path) -> str:
-    """What is to be said of edits without checksums: begun, or of a time or a disk that lost them."""
-    if is_written(folder) and not (folder / "parts").exists():
-        return (
-            "has no checksums, so that nothing says whether it is whole, and is left out; "
-            f"python -m testbed.verify {run.options} prints the command that makes it again beside it"
-        )
-    return "is unfinished and left out; the command that began it goes on"
+def describe_incomplete(run: Run, evaluation: str) -> Iterator[str]:
+    """A remark about each folder of edits without checksums: begun, or of a time or a disk that lost them."""
+    for folder in sorted(path.parent for path in (run.edits / plain_name(evaluation)).glob(f"*/{CONFIG}")):
+        if is_written(folder) and not is_complete(folder) and not (folder / "parts").exists():
+            yield (
+                f"{folder} has no checksums, so that nothing says whether it is whole, and is left out; "
+                f"python -m testbed.verify {run.options} prints the command that makes it again beside it"
+            )
+        elif not is_complete(folder):
+            yield f"{folder} is unfinished and left out; the command that began it goes on"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

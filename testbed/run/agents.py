@@ -5,20 +5,54 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bayes.approximate import fit_approximately
-from bayes.derived import DerivedAgent
+from bayes.derived import DerivedAgent, read_likelihoods
 from bayes.exact import ExactAgent, fit_exact
 from bayes.interface import Exactness
 from bayes.paper import PaperAgent, evidence_from, fit_paper
+from corpus.config import ExactConfig
 from corpus.errors import InputError
 from corpus.exact import ExactModel
+from corpus.graph import KnowledgeGraph
+from corpus.text.sentences import Sentences
+from corpus.worlds.own import build_own_graph
 from corpus.worlds.reversals import reverse_of
 from testbed.run.gold_file import read_gold_file
-from testbed.run.own_world import fit_own_agent
+from testbed.run.own_world import Origin, find_agent_class, make_own_world
 from testbed.run.settings import GOLD, AgentName, PaperAgentConfig
 from testbed.run.world import World
 
 REQUESTS = {"evidence": "further evidence", "correction": "a correction", "do": "a change of the world"}
+
+
+def _fit_own_agent(
+    name: str, origin: Origin, graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences
+) -> DerivedAgent:
+    """The agent of a kind of world after reading its sentences.
+
+    Args:
+        name: exact, for the agent that the world names; or my_module:MyAgent.
+
+    Raises:
+        InputError: no such agent; or the class makes another world than the one that was written about.
+    """
+    world = make_own_world(origin)
+    _check_world(origin.source, build_own_graph(world), graph)
+    return find_agent_class(name, origin.source)(
+        world, graph, config, read_likelihoods(graph, config, sentences)
+    )
+
+
+def _check_world(source: str, made: KnowledgeGraph, graph: KnowledgeGraph) -> None:
+    same_names = graph.entities[: len(made.entities)] == made.entities and graph.relations == made.relations
+    arrays = ("subject", "relation", "object", "candidates")
+    if not same_names or not all(np.array_equal(getattr(made, x), getattr(graph, x)) for x in arrays):
+        raise InputError(
+            f"{source} makes another world than this run is about: it was changed, or draws without its "
+            "seed; restore it, or choose another --run"
+        )
 
 
 def agent_named(
@@ -39,7 +73,7 @@ def agent_named(
     if name.startswith(GOLD):
         return read_gold_file(Path(name.removeprefix(GOLD)), world.graph)
     if world.origin is not None and world.exact is not None:
-        return fit_own_agent(name, world.origin, world.graph, world.exact.config, world.sentences)
+        return _fit_own_agent(name, world.origin, world.graph, world.exact.config, world.sentences)
     if name != "exact":
         raise InputError(
             f"agent {name!r} needs a world that a class makes (--world.source my_module:MyWorld)"

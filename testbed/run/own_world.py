@@ -4,14 +4,10 @@ import inspect
 from importlib import import_module
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
-from bayes.derived import DerivedAgent, read_likelihoods
-from corpus.config import KINDS, ExactConfig
+from bayes.derived import DerivedAgent
+from corpus.config import KINDS
 from corpus.errors import InputError
-from corpus.graph import KnowledgeGraph
-from corpus.text.sentences import Sentences
-from corpus.worlds.own import OwnWorld, build_own_graph
+from corpus.worlds.own import OwnWorld
 from testbed.own import find_own
 
 Kind = TypeVar("Kind")
@@ -74,31 +70,3 @@ def _find_class(name: str, what: str, base: type[Kind]) -> type[Kind]:
         return found
     classes = vars(import_module(name)).values()
     return next(c for c in classes if inspect.isclass(c) and issubclass(c, base) and c.__module__ == name)
-
-
-def fit_own_agent(
-    name: str, origin: Origin, graph: KnowledgeGraph, config: ExactConfig, sentences: Sentences
-) -> DerivedAgent:
-    """The agent of a kind of world after reading its sentences.
-
-    Args:
-        name: exact, for the agent that the world names; or my_module:MyAgent.
-
-    Raises:
-        InputError: no such agent; or the class makes another world than the one that was written about.
-    """
-    world = make_own_world(origin)
-    _check_world(origin.source, build_own_graph(world), graph)
-    return find_agent_class(name, origin.source)(
-        world, graph, config, read_likelihoods(graph, config, sentences)
-    )
-
-
-def _check_world(source: str, made: KnowledgeGraph, graph: KnowledgeGraph) -> None:
-    same_names = graph.entities[: len(made.entities)] == made.entities and graph.relations == made.relations
-    arrays = ("subject", "relation", "object", "candidates")
-    if not same_names or not all(np.array_equal(getattr(made, x), getattr(graph, x)) for x in arrays):
-        raise InputError(
-            f"{source} makes another world than this run is about: it was changed, or draws without its "
-            "seed; restore it, or choose another --run"
-        )

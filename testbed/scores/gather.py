@@ -26,11 +26,10 @@ from testbed.engine.results import (
 from testbed.engine.trace import (
     CONFIG,
     check_tuned_apart,
+    describe_incomplete,
     finished_edits,
     read_config,
     read_notes,
-    unfinished_edits,
-    why_incomplete,
     why_left_out,
     why_misplaced,
 )
@@ -159,8 +158,8 @@ def gather_results(
     origins: dict[str, int] = {}
     for number, run in enumerate(runs):
         folders = finished_edits(run, recorded.name)
-        for folder in unfinished_edits(run, recorded.name):
-            report_left_out(f"{folder} {why_incomplete(run, folder)}")
+        for remark in describe_incomplete(run, recorded.name):
+            report_left_out(remark)
         fresh, models = 0, dict[str, set[str]]()
         for folder in folders:
             verify_folder(folder, CONFIG)

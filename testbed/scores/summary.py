@@ -337,26 +337,6 @@ def subset_of_first(count: int, when: str) -> str:
     return f"first {count} edits, {when}"
 
 
-def frame_of_sequences(editor: ScoredEditor) -> Frame:
-    """Scores at once and at the end, by number of edits; empty for independent edits."""
-    results, evaluation, name = editor.edits.results, editor.evaluation, editor.name
-    followed, rows = followed_metrics(evaluation), list[tuple[Keys, Cell]]()
-    for count, after in editor.edits.later_results.items():
-        later = measure_reader(evaluation, after, evaluation.readers(after, name)[name])
-        first, every = results.cases["position"] < count, np.ones(len(after), bool)
-        for when, values, of, among in (
-            (AT_ONCE, editor.values[name], results, first),
-            (KEPT, later, after, every),
-        ):
-            known = {metric: values[metric] for metric in followed if metric in values}
-            found = estimate_metrics(known, cluster_levels(of), among)
-            rows += [
-                ((name, name, EDITOR, subset_of_first(count, when), metric, None), cell)
-                for metric, cell in found.items()
-            ]
-    return make_frame(rows, evaluation.metrics)
-
-
 def followed_metrics(evaluation: EvaluationMetrics) -> list[str]:
     """The metrics that are followed along sequences."""
     return [m.id for m in evaluation.metrics if m.follows_sequences]

@@ -7,7 +7,7 @@ race and the region on which the tags of all their ethnic groups agree, perhaps 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -38,7 +38,7 @@ from corpus.worlds.people import (
     draw_hidden,
     upstream_of,
 )
-from corpus.worlds.people.released import EDITED_PROPERTIES, ETHNIC_GROUP, rank_people, read_released
+from corpus.worlds.people.released import EDITED_PROPERTIES, ETHNIC_GROUP, read_released
 from corpus.worlds.people.tags import Category, Objects, Tags, categories_of, labels_of, objects_of, read_tags
 from corpus.worlds.rawfiles import Watch
 from corpus.worlds.selection import Facts
@@ -51,6 +51,26 @@ GENDERS = (6581072, 6581097)
 Note = Callable[[str], None]
 Person = dict[str, int | str]
 """Of each relation the object: an id, or a tag."""
+
+
+def rank_people(
+    people: Sequence[int], known: Mapping[int, Mapping[str, int | str]], edited: Collection[int]
+) -> list[int]:
+    """Those whom requests are about, then in turn one of all who have the same.
+
+    So in any part of them every new object is had by somebody, and by women and men alike.
+
+    Args:
+        people: in any order.
+        known: what each has.
+    """
+    so_far = Counter[tuple[int | str, ...]]()
+    turns = []
+    for s in people:
+        has = tuple(known[s].values())
+        so_far[has] += 1
+        turns.append(0 if s in edited else so_far[has])
+    return [s for _, s in sorted(zip(turns, people, strict=True), key=lambda one: one[0])]
 
 
 def read_people_world(

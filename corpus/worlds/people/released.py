@@ -12,7 +12,7 @@ tell where men begin. A subject has no id, and is whoever of the others has that
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -135,26 +135,6 @@ def read_released(folder: Path) -> Released:
     names |= {WOMAN: "female", MAN: "male"}
     facts = Facts(np.array(triples, np.int32), _Labels(names), _Labels({}), str(folder))
     return Released(facts, frozenset(ids.values()))
-
-
-def rank_people(
-    people: Sequence[int], known: Mapping[int, Mapping[str, int | str]], edited: Collection[int]
-) -> list[int]:
-    """Those whom requests are about, then in turn one of all who have the same.
-
-    So in any part of them every new object is had by somebody, and by women and men alike.
-
-    Args:
-        people: in any order.
-        known: what each has.
-    """
-    so_far = Counter[tuple[int | str, ...]]()
-    turns = []
-    for s in people:
-        has = tuple(known[s].values())
-        so_far[has] += 1
-        turns.append(0 if s in edited else so_far[has])
-    return [s for _, s in sorted(zip(turns, people, strict=True), key=lambda one: one[0])]
 
 
 def _find_genders(requests: Sequence[Request]) -> Iterator[tuple[int, int]]:

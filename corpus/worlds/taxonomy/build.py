@@ -86,7 +86,7 @@ class _Relation:
 
 
 def build_taxonomy_graph(
-    superordinates: Sequence[Superordinate], config: WorldConfig, account: Account, exact: bool = False
+    config: WorldConfig, rng: np.random.Generator, account: Account, exact: bool = False
 ) -> KnowledgeGraph:
     """The graph of a taxonomy: one "is a" fact of each member, and a fact of each property it has.
 
@@ -96,8 +96,14 @@ def build_taxonomy_graph(
             category lacks are kept as silent facts.
 
     Raises:
-        InputError: a member of two categories, or a property that cannot be split.
+        InputError: no tables, a header or a cell missing; a category without members, a member of two, or a
+            property that cannot be split.
     """
+    superordinates = (
+        _read_taxonomy(Path(config.path), account)
+        if config.path
+        else _generate_taxonomy(config.taxonomy, rng)
+    )
     relations = _keep_relations(superordinates, account, exact)
     speakers = _list_subjects(superordinates, config.taxonomy, account)
     categories = [category for one in superordinates for category in one.categories]
@@ -259,7 +265,7 @@ def split_rows(rows: Sequence[Row]) -> list[list[Row]]:
     return [[row for row in rows if row.value in held] for held in parts]
 
 
-def read_taxonomy(path: Path, account: Account) -> tuple[Superordinate, ...]:
+def _read_taxonomy(path: Path, account: Account) -> tuple[Superordinate, ...]:
     """Every superordinate of which a folder, or its folder `taxonomy`, has both tables.
 
     Args:
@@ -335,7 +341,7 @@ def _read_lines(path: Path, columns: tuple[str, ...], filled: tuple[str, ...]) -
         yield where, values
 
 
-def generate_taxonomy(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordinate, ...]:
+def _generate_taxonomy(dials: TaxonomyWorld, rng: np.random.Generator) -> tuple[Superordinate, ...]:
     """Superordinates whose categories have each property with probability `has`.
 
     Categories get their values one after another: that of a random earlier one with probability `shares`,

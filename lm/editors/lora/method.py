@@ -17,7 +17,6 @@ from lm.editors.fitting import clip_gradient, learn_request
 from lm.editors.interface import Editor, Info, Request, State
 from lm.editors.lora import LoraConfig
 from lm.language_model import LanguageModel
-from lm.model import matrix_shape
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,20 @@ class Lora(Editor):
     def start_adapter(self, model: ModelConfig, key: jax.Array) -> Delta:
         """Adapters that do nothing yet."""
         return start_low_rank(model, self.matrices, self.config.rank, key)
+
+
+def matrix_shape(config: ModelConfig, name: str) -> tuple[int, int]:
+    """Inputs and outputs of one of the matrices inside a layer, by its name in `lm.delta.MATRICES`."""
+    queries, keys = config.heads * config.head_width, config.kv_heads * config.head_width
+    return {
+        "query": (config.hidden, queries),
+        "key": (config.hidden, keys),
+        "value": (config.hidden, keys),
+        "out": (queries, config.hidden),
+        "gate": (config.hidden, config.mlp),
+        "up": (config.hidden, config.mlp),
+        "down": (config.mlp, config.hidden),
+    }[name]
 
 
 def start_low_rank(model: ModelConfig, matrices: Sequence[str], rank: int, key: jax.Array) -> Delta:

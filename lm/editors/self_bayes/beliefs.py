@@ -22,7 +22,7 @@ from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
 from lm.editors.self_bayes.subjects import ROWS_AT_ONCE, Name, find_subjects, longer_relations
 from lm.language_model import LanguageModel
-from lm.name_search import NameTree, name_probabilities, name_tree, want_names
+from lm.name_search import Beginnings, NameTree, name_probabilities, name_tree
 from lm.progress import tell_progress
 
 TRIES = 2
@@ -53,6 +53,20 @@ class Beliefs(NamedTuple):
     top: np.ndarray
     p: np.ndarray
     mention_probability: np.ndarray
+
+
+def want_names(tree: NameTree, is_wanted: np.ndarray) -> NameTree:
+    """The same tree, in which only some names are asked about: bool[K]."""
+    levels: list[Beginnings] = []
+    goes_on: np.ndarray | None = None
+    for level in reversed(tree):
+        is_name = (level.name >= 0) & is_wanted[level.name]
+        wanted = is_name.copy()
+        if goes_on is not None:
+            wanted[goes_on] = True
+        levels.append(level._replace(name=np.where(is_name, level.name, -1), is_wanted=wanted))
+        goes_on = np.asarray(level.before)[wanted]
+    return tuple(reversed(levels))
 
 
 def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefConfig) -> Beliefs:

@@ -41,7 +41,6 @@ from lm.editors.self_bayes.revision import (
     truth_targets,
 )
 from lm.language_model import LanguageModel
-from lm.scoring import next_token_probabilities
 
 PARTNERS, JOINED = 64, 16.0
 """Other statements that the request is joined with by and or or, and the weight of these sentences."""
@@ -176,7 +175,8 @@ class SelfBayes(FittedEditor):
         truths = jnp.stack([mind.words[Word.TRUE], mind.words[Word.FALSE]])
 
         def truth_probability(prompts: jax.Array) -> jax.Array:
-            p = next_token_probabilities(model, model.read_prompts(prompts), truths)
+            logits = model.unembed(model.read_prompts(prompts).hidden)
+            p = jax.nn.softmax(logits, axis=-1)[:, truths]
             return p[:, 0] / p.sum(axis=1)
 
         b = truth_probability(ask_truth(partner_sentence))
