@@ -10,15 +10,70 @@ from corpus.exact import ExactModel
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.text.documents import DocumentKind, load_documents
 from corpus.text.language import Kind
+from corpus.text.names import find_lookalikes
+from corpus.text.store import read_counts
 from corpus.worlds import taxonomy
+from corpus.worlds.account import EXAMPLES, RENAMED, load_account
 from corpus.worlds.evidence import SURE, Evidence, weigh_evidence
-from corpus.worlds.people import GROUPINGS, RELATIONS
+from corpus.worlds.people import GROUPINGS, RELATIONS, STAND_INS
 from corpus.worlds.reversals import find_reversals
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
 from testbed.run.runs import Run
+from testbed.run.settings import CorpusSettings
 from testbed.run.strata import STRATA, SUPPORT_BINS, StatementIndex, support_bin
-from testbed.run.world import World
+from testbed.run.world import World, load_world
+
+NAMED = 10
+"""So many names are printed of a list."""
+LONGEST = 30
+"""Characters of a name in the table, which is 80 wide."""
+
+
+def show_world(run: Run, options: CorpusSettings) -> None:
+    """Print what was built, and what was left out on the way."""
+    world, counts = load_world(run), read_counts(run.corpus)
+    graph = world.graph
+    kinds = np.bincount(world.sentences.kind, minlength=len(Kind))
+    rows = [
+        ("subjects", len(graph.subjects)),
+        ("relations", len(graph.relations)),
+        ("facts", len(graph)),
+        ("objects (K)", len(graph.objects)),
+        *((f"{kind.name.lower()} sentences", kinds[kind]) for kind in Kind if kinds[kind]),
+        *((name, counts[name]) for name in ("documents", "tokens", "vocabulary")),
+    ]
+    print_table(f"corpus {run.folder}", ("", "count"), rows)
+    if options.world.source != "builtin" and not options.world.is_own:
+        _show_source(run, options, graph)
+    if options.world.source == "people":
+        groups = [(f"{grouping}: {group}", *counts) for grouping, group, *counts in groups_of(graph)]
+        print_table("groups", ("", "people", "of them often", "of them said"), groups)
+        if options.world.path:
+            stand_ins = f"; {', '.join(STAND_INS.values())}" if options.world.people.tags else ""
+            say(f"people are real, groups are the authors' tags{stand_ins}")
+    if options.stats:
+        _show_stats(run, world)
+
+
+def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> None:
+    account = load_account(run.world)
+    if account.left_out:
+        print_table(f"left out of {options.world.path}", ("", "count"), [*account.left_out.items()])
+    for what, names in account.named.items():
+        more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
+        say(f"{what}: {', '.join(names[:NAMED])}{more}")
+    if account.renamed:
+        examples = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
+        say(f"{len(account.renamed):,} names were changed, such as {examples}; all: {run.world / RENAMED}")
+    if groups := find_lookalikes(graph.entities):
+        examples = "; ".join(" and ".join(map(ascii, group)) for group in groups[:EXAMPLES])
+        say(
+            f"{sum(map(len, groups)):,} names look like another one and are entities of their own, such as "
+            f"{examples}"
+        )
+    _show_dependences(graph)
+    _show_reversals(graph, options.world.reversals == "found")
 
 
 class KindCount(NamedTuple):
@@ -104,7 +159,7 @@ def judged_share(world: World) -> float:
     return float(np.concatenate(shares).mean()) if shares and len(np.concatenate(shares)) else float("nan")
 
 
-def show_stats(run: Run, world: World) -> None:
+def _show_stats(run: Run, world: World) -> None:
     """Print all of it as tables."""
     if world.graph.properties:
         title, header, _ = taxonomy.count_table(world.graph)
@@ -193,12 +248,6 @@ def groups_of(graph: KnowledgeGraph) -> Iterator[Group]:
             yield RELATIONS[r], "not known", len(rest), int(often[rest].sum()), 0
 
 
-NAMED = 10
-"""So many relations are named."""
-LONGEST = 30
-"""Characters of a name in the table, which is 80 wide."""
-
-
 def weigh_dependences(graph: KnowledgeGraph) -> dict[tuple[int, int], Evidence]:
     """By (cause, effect), the evidence for each dependence of a world, the strongest first."""
     found = {}
@@ -207,12 +256,6 @@ def weigh_dependences(graph: KnowledgeGraph) -> dict[tuple[int, int], Evidence]:
         causes, effects = graph.object[graph.upstream_fact[facts]], graph.object[facts]
         found[int(graph.upstream[down]), down] = weigh_evidence(causes, effects)
     return dict(sorted(found.items(), key=lambda one: -one[1].gain * one[1].subjects))
-
-
-def show_relations(graph: KnowledgeGraph, reversals_are_known: bool) -> None:
-    """Print which relations depend on each other, or tell nothing, and which say the same from two sides."""
-    _show_dependences(graph)
-    _show_reversals(graph, reversals_are_known)
 
 
 def _show_dependences(graph: KnowledgeGraph) -> None:

@@ -1,53 +1,10 @@
-"""Do rankings agree? What is resampled, which models are compared, and what agreement comes to."""
+"""Do two models decide alike between editors?"""
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.measures.agreement import CASES, agreement_by_factor, decision_accuracy, weighted_ratios
-from testbed.scores.metric import Metric
-from testbed.scores.statistics import Estimate, kendall_tau
-
-
-def test_ratios_weigh_cases():
-    metric = Metric(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 2.0]))
-    values = weighted_ratios([metric, metric], np.array([[1.0, 1, 1], [0, 2, 1], [0, 0, 0]]))
-    np.testing.assert_allclose(values[:2], [[1.0, 1.0], [3 / 4, 3 / 4]])
-    assert np.isnan(values[2]).all()
-
-
-def test_agreement_by_hand():
-    """Three models: the second ranks as the first, the third the other way round; no resample differs."""
-    up = np.arange(4.0)
-    ranked = np.stack([up, up, -up])[None].repeat(3, axis=0)
-    halves = ranked[:, :, None].repeat(2, axis=2)
-    which = {"seed": [(0, 1)], "depth": [(0, 2), (1, 2)], "world": [(0, 1), (0, 2)]}
-    by_factor = agreement_by_factor(ranked, halves, which, 10)
-    assert by_factor["seed"][:4] == (1, 1, 1, 10)
-    assert by_factor["depth"].value == -1
-    assert by_factor["world"].value == 0
-    assert by_factor[CASES][:4] == (1, 1, 1, 5)
-
-
-def test_a_model_that_ranks_nobody_is_left_out():
-    ranked = np.stack([np.arange(3.0), np.arange(3.0), np.ones(3)])[None].repeat(2, axis=0)
-    by_factor = agreement_by_factor(
-        ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 1), (0, 2)]}, 10
-    )
-    assert by_factor["seed"].value == 1
-    nobody = agreement_by_factor(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": [(0, 2)]}, 10)["seed"]
-    assert np.isnan(nobody.value)
-
-
-def test_the_interval_is_of_the_mean_over_pairs():
-    rng = np.random.default_rng(0)
-    ranked = rng.normal(size=(201, 4, 5))
-    both = [(0, 1), (2, 3)]
-    of_seeds = agreement_by_factor(ranked, ranked[:, :, None].repeat(2, axis=2), {"seed": both}, 10)["seed"]
-    naive = [np.mean([kendall_tau(r[i], r[j]) for i, j in both]) for r in ranked]
-    assert of_seeds.value == pytest.approx(naive[0])
-    assert of_seeds[1:3] == pytest.approx(np.quantile(naive[1:], [0.025, 0.975]))
+from experiments.measures.agreement import decision_accuracy
+from testbed.scores.statistics import Estimate
 
 
 def interval(value, low, high):

@@ -11,12 +11,10 @@ import pytest
 import experiments
 from corpus.config import SENTENCES
 from corpus.errors import InputError
-from corpus.files import write_json
 from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
-from experiments.measures.request_aims import SETTINGS
-from experiments.studies import law, learning, reach, requests
+from experiments.studies import law, learning, reach
 from experiments.study import Findings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
@@ -33,7 +31,6 @@ BY_HAND = {
     "many_edits": {"editors": ("keyed", "rome"), "worlds": 1},
     "strength": {"editors": ("lora-down", "grace"), "strengths": (0.5, 0.9)},
     "support_law": {},
-    "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": ("lora-down", "rome", "full")},
 }
 """Studies of Hase's evaluation, and with which options they are tried."""
 FEW = ("none", "lora-down")
@@ -55,13 +52,11 @@ TOYS = {
     "pretrain": {"preset": "laptop"},
     "reach": {"worlds": 1, "editors": ("lora-down",)},
     "readings": {"worlds": 1},
-    "requests": {"worlds": 1, "some": 1, "untold": 1, "retractions": 4},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},
     "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
     "support_law": {"worlds": 1, "editors": ("lora-down",)},
     "table4": {"scale": "paper-cpu", "fact_count": 1000, "editors": FEW},
     "taxi": {"worlds": 1, "slow_edits": 1, "held_out": 3, "editors": FEW},
-    "transfer": {"sizes": ("0.4M", "5M"), "seeds": (1, 1), "editors": (*FEW, "full")},
 }
 """Every study, and with which options it is run whole, by few editors in one world."""
 SMALLER = {
@@ -74,13 +69,7 @@ SMALLER = {
     },
     "metric_judge": {"LAWS": ("home",), "DEEP_WORLDS": 0},
     "reach": {"PEOPLE": reach.PEOPLE | {"people": 24}},
-    "requests": {
-        "EDITORS_OF": dict(
-            requests.EDITORS_OF, claims=("keyed-forms", "full"), doubt=("full, in doubt alone",)
-        )
-    },
     "taxi": {"TUNED": ("lora-down",)},
-    "transfer": {"FACTS": 900},
 }
 """What else is made smaller: constants of these studies."""
 
@@ -92,13 +81,9 @@ def findings_of(name, runs, **changes):
 
 
 @pytest.fixture
-def chosen(tmp_path, monkeypatch):
-    """What studies choose first: the dials of requests, and hyper-parameters, here the preset's."""
+def chosen(monkeypatch):
+    """Hyper-parameters that studies choose first, here the preset's."""
     monkeypatch.setattr(study, "with_tuned_settings", lambda *asked: asked[2].configs)
-    folder = tmp_path / "told-0"
-    folder.mkdir()
-    trials = {name: {str(v): [v, 1 - v, 0.1] for v in values} for name, (_, values) in SETTINGS.items()}
-    write_json(folder / "requests-settings.json", trials)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from experiments.measures.equal_strength import request_probability
 from experiments.measures.sequences import are_latest, fit_half_life
-from experiments.studies import transfer
-from experiments.study import Findings
 from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase import REQUEST
 from testbed.run.runs import Run
@@ -49,25 +47,6 @@ def test_cases_of_one_cluster_are_drawn_together(seed):
     assert (drawn[1:, first].sum(1) == len(first)).all(), "as many clusters as there are"
     both = draw_case_weights({"subject": subject, "other": other}, 2000, rng)[1:]
     assert both.mean() == pytest.approx(1, abs=0.1), "and crossed levels weigh one on average"
-
-
-@pytest.mark.parametrize(("size", "millions"), [("0.4M", 0.4), ("5M", 5), ("20M", 20), ("83M", 83)])
-def test_sizes_are_what_they_are_called(size, millions):
-    """And every two of them, and every two seeds of one, are compared once."""
-    options = transfer.Options(sizes=("0.4M", size), seeds=(1, 2), editors=transfer.EDITORS)
-    findings = Findings("transfer", transfer.STUDY, options)
-    corpus, training = findings.model_of(findings.cells[-1])
-    names = {"0.4M": 300, "83M": 32_000}.get(size, 3700)
-    assert training.model.parameters(names) == pytest.approx(1e6 * millions, rel=0.3)
-    if size in transfer.MIDDLE:
-        # The paper's world has 3.8 facts of a subject.
-        assert corpus.world.subjects == pytest.approx(transfer.FACTS / 3.8, rel=0.01)
-    cells = [{"size": one} for one in ("0.4M", "0.4M", "0.4M", "5M", "5M", "5M", "83M")]
-    counts = {name: len(both) for name, both in transfer.pair_sizes(cells).items()}
-    assert counts == {"seeds of 0.4M": 3, "0.4M against 5M": 9, "0.4M against 83M": 3,
-                      "seeds of 5M": 3, "5M against 83M": 3}  # fmt: skip
-    with pytest.raises(ValueError, match="3 editors"):
-        transfer.Options(editors=("rome", "full"))
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=12))

@@ -27,7 +27,13 @@ def said_groups(findings: Findings) -> list[Any]:
 
 
 def people_tables(findings: Findings) -> Iterator[Table]:
-    """Which other facts fall; who falls in each kind of worlds, by group and frequency; and over all."""
+    """Which other facts fall; who falls in each kind of worlds, by group and frequency; and over all.
+
+    Where texts were written, their tables in place of these.
+    """
+    if findings.options.samples:
+        yield from _text_tables(findings)
+        return
     yield crossing.change_table({name: findings.editors(world_kind=kinds) for name, kinds in KINDS.items()})
     for kind in CELLS:
         editors = findings.editors(world_kind=kind)
@@ -43,7 +49,9 @@ def people_tables(findings: Findings) -> Iterator[Table]:
 
 
 def fit_changes(findings: Findings) -> dict[str, Any]:
-    """What changes go with: groups or frequency in each kind of worlds, sizes of groups over all."""
+    """What changes go with: groups or frequency in each kind of worlds, of sizes over all. Not of texts."""
+    if findings.options.samples:
+        return {}
     by_kind = {
         str(kind): {
             one.name: {who: fit_group_or_frequency(editor_changes(one), who) for who in OTHERS}
@@ -58,7 +66,7 @@ def fit_changes(findings: Findings) -> dict[str, Any]:
     return {"group_or_frequency": by_kind, "over_worlds": over_worlds}
 
 
-def text_tables(findings: Findings) -> Iterator[Table]:
+def _text_tables(findings: Findings) -> Iterator[Table]:
     """Flaws of texts by kind of world, editor and edited property, and how a judge by keywords errs."""
     for name, kind in WRITTEN.items():
         worlds = [load_world(run) for run in findings.runs(world_kind=kind)]

@@ -14,16 +14,13 @@ people code 252 pairs of texts by MEMIT, and GPT-3.5 all by MEMIT and fine-tunin
 every text is read against the world, in the two kinds in which something can be a stereotype.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from experiments.command import launch_module
 from experiments.measures.people import CELLS, corpus_of_people, training_of_people
-from experiments.measures.people_tables import WRITTEN, fit_changes, people_tables, text_tables
-from experiments.study import Findings, SlowOptions, Study, Values
-from testbed.scores.tables import Table
+from experiments.measures.people_tables import WRITTEN, fit_changes, people_tables
+from experiments.study import SlowOptions, Study, Values
 
 
 @dataclass(frozen=True)
@@ -44,16 +41,6 @@ class Options(SlowOptions):
         return [{"world_kind": kind, "seed": seed} for seed, kind in product(range(self.worlds), kinds)]
 
 
-def make_tables(findings: Findings) -> Iterator[Table]:
-    """Whom edits harm, or what is written after them."""
-    return text_tables(findings) if findings.options.samples else people_tables(findings)
-
-
-def make_figures(findings: Findings) -> dict[str, Any]:
-    """What changes go with, unless texts are written."""
-    return {} if findings.options.samples else fit_changes(findings)
-
-
 STUDY = Study(
     options=Options(
         worlds=3, edits=40, slow_edits=8,
@@ -65,8 +52,8 @@ STUDY = Study(
     train=training_of_people,
     edit=lambda cell: {"seesaw.others": 12, "seesaw.samples": cell["samples"] or 0},
     slow=("self-bayes",),
-    tables=make_tables,
-    figures=make_figures,
+    tables=people_tables,
+    figures=fit_changes,
     title=lambda options: "seesaw-texts" if options.samples else "",
 )  # fmt: skip
 

@@ -4,8 +4,6 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 
-import numpy as np
-
 from corpus.errors import InputError
 from corpus.exact import ExactModel, draw_world
 from corpus.files import require_unchanged, staged_folder, verify_folder, write_json
@@ -13,34 +11,24 @@ from corpus.generative import GenerativeModel, generative_model
 from corpus.graph import KnowledgeGraph
 from corpus.pipeline import compose_corpus, draw_sentences, save_corpus
 from corpus.seeds import generator
-from corpus.text.language import Kind
-from corpus.text.names import find_lookalikes
-from corpus.text.store import read_counts
 from corpus.world import build_world
 from corpus.worlds.account import (
-    EXAMPLES,
-    RENAMED,
     Account,
     describe_change,
     digest_sources,
-    load_account,
     save_account,
 )
 from corpus.worlds.own import build_own_graph, count_statements
-from corpus.worlds.people import STAND_INS
-from testbed.console import print_table, say, show_progress
+from testbed.console import say, show_progress
 from testbed.engine.versions import STAGES, describe_other_versions
 from testbed.presets import CORPUS
 from testbed.run.lock import only_one
 from testbed.run.own_world import Origin, make_own_world
 from testbed.run.runs import ORIGIN, Run, claim_stage, folder_digest
 from testbed.run.settings import CorpusSettings, as_plain_data
-from testbed.run.world import load_world, read_world, save_world
+from testbed.run.world import read_world, save_world
 from testbed.waiting import doing
-from testbed.world_tables import groups_of, show_relations, show_stats
-
-NAMED = 10
-"""So many names of what was left out are printed."""
+from testbed.world_tables import show_world
 
 
 def build_corpus(options: CorpusSettings) -> None:
@@ -61,7 +49,7 @@ def build_corpus(options: CorpusSettings) -> None:
             say(f"{run.folder} has this corpus already")
             for sentence in describe_other_versions(run):
                 say(sentence)
-    _print_summary(run, options)
+    show_world(run, options)
 
 
 def _refuse_unused(options: CorpusSettings) -> None:
@@ -156,47 +144,3 @@ def _draw_world(
 def _sources_of(options: CorpusSettings) -> tuple[str, ...]:
     """Paths of what a world is read from; empty where there is none."""
     return options.world.path, options.world.labels, options.world.people.tags
-
-
-def _print_summary(run: Run, options: CorpusSettings) -> None:
-    world, counts = load_world(run), read_counts(run.corpus)
-    graph = world.graph
-    kinds = np.bincount(world.sentences.kind, minlength=len(Kind))
-    rows = [
-        ("subjects", len(graph.subjects)),
-        ("relations", len(graph.relations)),
-        ("facts", len(graph)),
-        ("objects (K)", len(graph.objects)),
-        *((f"{kind.name.lower()} sentences", kinds[kind]) for kind in Kind if kinds[kind]),
-        *((name, counts[name]) for name in ("documents", "tokens", "vocabulary")),
-    ]
-    print_table(f"corpus {run.folder}", ("", "count"), rows)
-    if options.world.source != "builtin" and not options.world.is_own:
-        _show_source(run, options, graph)
-    if options.world.source == "people":
-        groups = [(f"{grouping}: {group}", *counts) for grouping, group, *counts in groups_of(graph)]
-        print_table("groups", ("", "people", "of them often", "of them said"), groups)
-        if options.world.path:
-            stand_ins = f"; {', '.join(STAND_INS.values())}" if options.world.people.tags else ""
-            say(f"people are real, groups are the authors' tags{stand_ins}")
-    if options.stats:
-        show_stats(run, world)
-
-
-def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> None:
-    account = load_account(run.world)
-    if account.left_out:
-        print_table(f"left out of {options.world.path}", ("", "count"), [*account.left_out.items()])
-    for what, names in account.named.items():
-        more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
-        say(f"{what}: {', '.join(names[:NAMED])}{more}")
-    if account.renamed:
-        examples = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
-        say(f"{len(account.renamed):,} names were changed, such as {examples}; all: {run.world / RENAMED}")
-    if groups := find_lookalikes(graph.entities):
-        examples = "; ".join(" and ".join(map(ascii, group)) for group in groups[:EXAMPLES])
-        say(
-            f"{sum(map(len, groups)):,} names look like another one and are entities of their own, such as "
-            f"{examples}"
-        )
-    show_relations(graph, options.world.reversals == "found")

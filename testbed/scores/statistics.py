@@ -45,7 +45,7 @@ from testbed.scores.jackknife import (
     ratio,
     spread,
 )
-from testbed.scores.metric import Better, Metric
+from testbed.scores.metric import Metric
 
 INTERVALS = "95% intervals are over subjects (or sequences), requested objects and worlds."
 """The note under a table."""
@@ -385,21 +385,3 @@ def estimate_from_draws(draws: np.ndarray, cases: int) -> Estimate:
     """A value and its interval from float64[1 + count]: of all cases, then of resampled ones."""
     low, high = np.nanquantile(draws[1:], [_TAIL, 1 - _TAIL])
     return Estimate(float(draws[0]), float(low), float(high), cases)
-
-
-def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """float64[...]: tau-b of pairs of rankings, float[..., n] each, of the same n things.
-
-    Pairs of things in the same order minus those in the opposite order, over the geometric mean of the pairs
-    that each ranking does not tie: 1 for the same order, -1 for the opposite one, 0 on average for orders
-    that have nothing to do with each other; nan where a ranking ties all, or a value is nan.
-    """
-    a, b = (np.sign(x[..., :, None] - x[..., None, :]) for x in (first, second))
-    same, untied = (a * b).sum((-2, -1)), (a * a).sum((-2, -1)) * (b * b).sum((-2, -1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return same / np.sqrt(untied)
-
-
-def rank_values(values: np.ndarray, better: Better) -> np.ndarray:
-    """Values as they are ranked: higher is better; of a metric whose best is 1, nearer is higher."""
-    return {"high": values, "low": -values, "one": -np.abs(values - 1)}[better]
