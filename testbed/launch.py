@@ -28,7 +28,6 @@ from testbed.cells import escape_controls
 from testbed.command_line import HELP, parse_options
 from testbed.engine.catalogue import editor_entries, entry_named, whose_options
 from testbed.evaluations.catalogue import evaluation_named, prefix_of
-from testbed.evaluations.interface import Evaluation
 from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
@@ -240,7 +239,11 @@ def _handle_interrupt(_: int, frame: FrameType | None) -> None:
 
 
 def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
-    """Settings that also have those of the user's own editors and evaluations that are named."""
+    """Settings that also have those of the user's own editors and evaluations that are named.
+
+    Raises:
+        InputError: no such module or class.
+    """
     changes: dict[str, Any] = {}
     if hasattr(options, "configs"):
         changes["configs"] = options.configs | own_configurations(args)
@@ -250,22 +253,14 @@ def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
         # Those of all would be a hundred.
         changes["configs"] = _configs_of_named(changes["configs"], args, options.editors)
     if hasattr(options, "evaluations"):
-        changes["evaluations"] = options.evaluations | _own_evaluations(args)
+        own = {prefix_of(name): evaluation_named(name)() for name in _named_after("--evaluation", args)}
+        changes["evaluations"] = options.evaluations | own
     if hasattr(options, "evaluation") and hasattr(options, "evaluations") and HELP & set(args):
         words = [part for word in args for part in word.split("=", 1)]
         chosen = [name for option, name in pairwise(words) if option == "--evaluation"]
         prefix = prefix_of([options.evaluation, *chosen][-1])
         changes["evaluations"] = {key: one for key, one in changes["evaluations"].items() if key == prefix}
     return replace(options, **changes) if changes else options  # type: ignore[type-var]
-
-
-def _own_evaluations(arguments: Sequence[str]) -> dict[str, Evaluation]:
-    """The user's own evaluations that a command line names, by the prefix of their options.
-
-    Raises:
-        InputError: no such module or class.
-    """
-    return {prefix_of(name): evaluation_named(name)() for name in _named_after("--evaluation", arguments)}
 
 
 def _named_after(option: str, arguments: Sequence[str]) -> Iterator[str]:

@@ -126,7 +126,8 @@ def examine(options: ExamineSettings) -> None:
         if options.twin:
             keep_twin(options.runs, world.name, digests[world.name])
         if options.export:
-            export_world(world, options.export)
+            cases_alone = world.edits.settings_of_cases()
+            export(ExportSettings(**cases_alone, folder=options.export / world.name, with_cases=True))
             continue
         jobs = edit_world(world, running, editors, options, judged)
         for name, found in jobs.items():
@@ -335,11 +336,6 @@ def compare_models(world: SuiteWorld, digests: Mapping[str, Any]) -> None:
 def unlike_settings(frozen: dict[str, Any], current: dict[str, Any]) -> list[str]:
     """The settings that are not those of the suite; one that is newer than the suite is at its default."""
     return differing_settings(fit_settings(frozen, current), current)
-
-
-def export_world(world: SuiteWorld, folder: Path) -> None:
-    """Write a world's model and cases for an editor elsewhere."""
-    export(ExportSettings(**world.edits.settings_of_cases(), folder=folder / world.name, with_cases=True))
 
 
 def report_cards(

@@ -69,7 +69,9 @@ def parse_request(world: World, text: str) -> EditRequest:
     for words, form in BEHIND:
         edit, found, name = text.rpartition(words)
         if found and _is_edit(world, edit):
-            (s, r, o), members = parse_fact(world, edit), _members_of(world, edit)
+            s, r, o = parse_fact(world, edit)
+            # Of a fact as in "Ann speaks = French", the relation of each object of the set; else none.
+            members = find_members(world.graph, edit.rpartition(" = ")[0])[1]
             if members:
                 if form != "replacement" or members.get(name, r) == r:
                     raise InputError(
@@ -83,11 +85,6 @@ def parse_request(world: World, text: str) -> EditRequest:
                 raise InputError(f"{name!r} is no other object that a fact can have")
             return EditRequest(s, r, o, form=form, others=(other,))
     return EditRequest(*parse_fact(world, text))
-
-
-def _members_of(world: World, edit: str) -> dict[str, int]:
-    """Of a fact as in "Ann speaks = French", the relation of each object of the set; else none."""
-    return find_members(world.graph, edit.rpartition(" = ")[0])[1]
 
 
 def _is_edit(world: World, text: str) -> bool:

@@ -112,13 +112,8 @@ def describe_other_versions(run: Run) -> list[str]:
         f"{what} of {run.folder} was made by another version of this code, which may write or read it "
         f"differently; if that matters, make a new one under another --run"
         for stage, what in PARTS.items()
-        if _recorded_version(run, stage) not in (None, STAGES[stage])
+        if _recorded_stages(run)[0].get(stage, {}).get("version") not in (None, STAGES[stage])
     ]
-
-
-def _recorded_version(run: Run, stage: str) -> int | None:
-    """The version of the code that made a stage; None where nobody made it, or wrote that down."""
-    return _recorded_stages(run)[0].get(stage, {}).get("version")
 
 
 def path_of(thing: Any) -> str:

@@ -97,7 +97,8 @@ def read_requests(folder: Path) -> list[Request]:
         for number, case in enumerate(_read_json(path, list), start=1):
             try:
                 rewrite = case["requested_rewrite"]
-                old, new = (_read_entity(rewrite[which]) for which in ("target_true", "target_new"))
+                targets = (rewrite[which] for which in ("target_true", "target_new"))
+                old, new = ((_number_of(one["id"]), _tidy(one["str"])) for one in targets)
                 lists = (case.get(f"attribute_aux_{what}", ()) for what in ("info", "ent"))
                 asked = tuple((_number_of(q), _tidy(name)) for q, name in zip(*lists, strict=True))
                 relation = names[rewrite["relation_id"]]
@@ -196,10 +197,6 @@ def _read_json(path: Path, kind: type) -> Any:
     if not isinstance(content, kind):
         raise InputError(f"{path}: expected a {kind.__name__} of JSON; restore it")
     return content
-
-
-def _read_entity(target: Mapping[str, str]) -> tuple[int, str]:
-    return _number_of(target["id"]), _tidy(target["str"])
 
 
 def _number_of(key: str) -> int:
