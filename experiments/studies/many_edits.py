@@ -18,7 +18,7 @@ from typing import Literal
 
 from experiments.command import launch_module
 from experiments.measures.scaled import PAPER_FACTS, name_run
-from experiments.measures.sequences import half_life_table, kept_table
+from experiments.measures.sequences import kept_table
 from experiments.study import Changes, Study, Values, WorldOptions
 from testbed.evaluations.hase.metrics import DAMAGE, FOLLOWS, KEPT, SKILL, STAYS, SUCCESS
 
@@ -33,8 +33,6 @@ def locate_by(editor: str, *switches: str) -> tuple[str, Changes]:
 
 
 VARIANTS: dict[str, tuple[str, Changes]] = {
-    "keyed, decay": ("keyed", {"keyed.fit.decay": 0.03}),
-    "keyed, 30 steps": ("keyed", {"keyed.fit.steps": 30}),
     "keyed, two layers, 40 steps": ("keyed", {"keyed.fit.layers": (0, 1), "keyed.fit.steps": 40}),
     "rome": locate_by("rome"),
     "memit": locate_by("memit"),
@@ -78,10 +76,7 @@ STUDY = Study(
         "hase.reinforce": 0.0, "batch" if cell["editor"] == RETRAIN else "sequential": cell["edits"],
     },
     variants=VARIANTS,
-    tables=lambda findings: [
-        kept_table(findings.editors(), METRICS),
-        half_life_table([one for one in findings.editors() if one.name != RETRAIN], SUCCESS),
-    ],
+    tables=lambda findings: [kept_table(findings.editors(), METRICS)],
     title=lambda options: "many-edits" + f"-{options.scale}" * (options.scale != "demo"),
 )  # fmt: skip
 

@@ -10,28 +10,21 @@ is the published recipe (1B tokens); on two CPU cores `laptop` takes a minute or
 the first phase with it, and measures and saves oftener; `--steps` says how many steps there are in all.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
 from experiments.command import launch_module
-from experiments.measures.scaled import (
-    ScaledOptions,
-    corpus_of_scaled,
-    name_run,
-    presets_of_scaled,
-    training_of_scaled,
-)
-from experiments.study import Findings, Study, Values
+from experiments.measures import scaled
+from experiments.study import Study, Values
 from testbed.commands.train import TARGETS
-from testbed.run.runs import read_metrics
+from testbed.run.runs import Run, read_metrics
 from testbed.run.trainer import seconds_to
 from testbed.scores.tables import Table
 
 
 @dataclass(frozen=True)
-class Options(ScaledOptions):
+class Options(scaled.ScaledOptions):
     """What is trained."""
 
     preset: Literal["laptop", "small", "paper", "paper-fast", "paper-dense", "paper-laptop", "paper-cpu"] = (
@@ -44,35 +37,34 @@ class Options(ScaledOptions):
     @property
     def cells(self) -> list[Values]:
         """One model."""
-        return [{"model": name_run(self.preset, self.fact_count), "seed": self.seed}]
+        return [{"model": scaled.name_run(self.preset, self.fact_count), "seed": self.seed}]
 
 
-def measure_speed(findings: Findings) -> dict[str, Any]:
+def curve_of(run: Run) -> Table:
+    """What the model knew when it was measured."""
+    lines = read_metrics(run)
+    return Table("training", "On the way", [*lines[-1]], [[*map(line.get, lines[-1])] for line in lines])
+
+
+def speed_of(run: Run) -> dict[str, Any]:
     """Seconds to accuracies of facts, and tokens a second."""
-    lines = read_metrics(*findings.runs())
+    lines = read_metrics(run)
     return {
         "seconds_to_accuracy": {f"{target:.0%}": seconds_to(lines, target) for target in TARGETS},
         "tokens_per_second": median(line["tokens_per_second"] for line in lines),
     }
 
 
-def curve_table(findings: Findings) -> Iterator[Table]:
-    """What the model knew when it was measured."""
-    lines = read_metrics(*findings.runs())
-    header = list(lines[-1])
-    yield Table("training", "On the way", header, [[line.get(name) for name in header] for line in lines])
-
-
 STUDY = Study(
     options=Options(minutes=8.0),
     run="{model}",
-    preset=presets_of_scaled,
-    corpus=corpus_of_scaled,
-    train=lambda cell: training_of_scaled(cell) | {"until": cell["until"]},
+    preset=scaled.presets_of_scaled,
+    corpus=scaled.corpus_of_scaled,
+    train=lambda cell: scaled.training_of_scaled(cell) | {"until": cell["until"]},
     editors=lambda _: (),
-    tables=curve_table,
-    figures=measure_speed,
-    title=lambda options: name_run(options.preset, options.fact_count),
+    tables=lambda findings: [curve_of(*findings.runs())],
+    figures=lambda findings: speed_of(*findings.runs()),
+    title=lambda options: scaled.name_run(options.preset, options.fact_count),
 )
 
 if __name__ == "__main__":
