@@ -359,6 +359,23 @@ def test_what_says_how_it_works_is_taken(exam, tmp_path, door, editor):
     door.check_habits(editor, cases, bench.edit_chain, False)
 
 
+def test_numbers_without_gold_are_those_of_the_answers(exam, bench, door):
+    """Of the case's own questions: what both models write, and the probability of each option."""
+    case = next(case for case in door.read_exam(exam[1]).cases if len(case["choices"][0]["options"]) > 1)
+    edited = copy.deepcopy(bench.base)
+    edited.lm_head.weight.data *= -1
+    prompts = [choice["prompt"] for choice in case["choices"]]
+    new, old = case["choices"][0]["options"][:2]
+    same = door.measure_edit(bench.base, bench.base, bench.tokenizer, prompts, prompts[:1], new, old)
+    other = door.measure_edit(bench.base, edited, bench.tokenizer, prompts, prompts[:1], new, old)
+    begun = bench.ask(bench.base, case)["begun"][0]
+    assert same == {"own_unchanged": 1.0, "neighbours_margin": pytest.approx(begun[1] - begun[0], abs=1e-5)}
+    assert other["own_unchanged"] < 1
+    assert door.measure_edit(bench.base, bench.base, bench.tokenizer, prompts, prompts[:1], old, new)[
+        "neighbours_margin"
+    ] == pytest.approx(begun[0] - begun[1], abs=1e-5)
+
+
 @pytest.mark.slow
 def test_a_process_for_every_edit_forgets(exam, tmp_path, door, monkeypatch):
     """What leaks in one process cannot in many."""

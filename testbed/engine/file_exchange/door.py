@@ -34,6 +34,8 @@ CLOSE = 1e-5
 SAME = 1e-4
 """Probabilities of one text read in two ways, at most."""
 SEED = 0
+WRITTEN = 4
+"""Tokens that a model writes behind a prompt of `measure_edit`."""
 NO_ANSWERS: dict[str, Any] = {"ended": [], "begun": [], "tokens": [], "claims": [], "singly": False}
 """Of an edit that failed."""
 
@@ -283,6 +285,50 @@ def answer_case(
     prompts = [choice["prompt_ids"] for choice in case["choices"]]
     tokens = continue_prompts(model, prompts, about, size, device)
     return {"ended": ended, "begun": begun, "tokens": tokens, "claims": claims}
+
+
+def measure_edit(
+    before: Any,
+    after: Any,
+    tokenizer: Any,
+    own: Sequence[str],
+    neighbours: Sequence[str],
+    new: str,
+    old: str,
+    device: str = "cpu",
+) -> dict[str, float]:
+    """Two numbers of one edit, of any model, without gold: those that go best with exact outcomes.
+
+    Args:
+        before, after: the model without and with the edit, on `device`.
+        own: prompts of the subject's other facts, "Ann Lee was born in".
+        neighbours: prompts of the edited relation and of others who have the old object, "Bob Ray speaks".
+        new, old: objects, "German".
+
+    Returns:
+        own_unchanged: share of `own` that both models go on with alike, by WRITTEN tokens, in which most
+        coherent edits have more; neighbours_margin: by how much the old object is more probable than the
+        new one behind `neighbours`, mean, in which the least harmful edits have more.
+    """
+    pad = next(x for x in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if x is not None)
+    about = {"pad": pad, "longest": WRITTEN - 1, "endings": [tokenizer.eos_token_id]}
+    prompts = [tokenizer.encode(text) for text in own]
+    said = [continue_prompts(model, prompts, about, len(prompts), device) for model in (before, after)]
+    begins = [len(tokenizer.encode(text)) for text in neighbours]
+
+    def probabilities(name: str) -> np.ndarray:
+        texts = [tokenizer.encode(f"{text} {name}") for text in neighbours]
+        rows = read_texts(after, texts, pad, len(texts), device)
+        log_p = [
+            row[range(begin - 1, len(text) - 1), text[begin:]].sum().item()
+            for row, text, begin in zip(rows, texts, begins, strict=True)
+        ]
+        return np.exp(log_p)
+
+    return {
+        "own_unchanged": float(np.mean([a == b for a, b in zip(*said, strict=True)])),
+        "neighbours_margin": float(np.mean(probabilities(old) - probabilities(new))),
+    }
 
 
 def list_numbers(answers: dict[str, Any]) -> np.ndarray:
