@@ -87,6 +87,14 @@ CHARTS = {
          "damage": ("damage",), "others' facts kept": ("answer s2",)},
         {"2 layers against 12": ("depth",), "seed against seed": ("seed",)}, ("found", "tau"),
     ),
+    "law": Chart(
+        "Within a kind, propagation rises with GradSim, overlap and tokens", "gain for a standard deviation",
+        ("2026-11-28-law",),
+        by_name("support", "readable", "gradsim", "overlap", "silent", "popular", "imagine", "revise",
+                "synonyms", "copies", "first", "mixed", "layers", "hidden", "tokens"),
+        {"propagation ratio": ("propagation",), "stated facts stay": ("stays",), "damage": ("damage",)},
+        ("Effects, each beside editor and kind",),
+    ),
     "seesaw": Chart(
         "Who has the old object loses most; the paper asks who has the new one", "D_d",
         ("2026-11-23-seesaw",),

@@ -4,6 +4,7 @@ Predictors are of a model before its edits. A law is a formula of statsmodels, o
 editor each, whose errors are clustered by model.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.formula.api import ols
 from statsmodels.regression.linear_model import RegressionResultsWrapper
+from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from corpus.seeds import generator
 from corpus.text.tokenizer import BOS
@@ -150,14 +152,18 @@ def _states_at_names(model: LanguageModel, tokens: np.ndarray) -> jax.Array:
 
 
 def fit_law(rows: pd.DataFrame, formula: str) -> RegressionResultsWrapper:
-    """Least squares, with errors that are clustered by model."""
+    """Least squares, with errors that are clustered by model; the least solution, where many are as good."""
     used = rows.dropna(subset=[formula.partition(" ~ ")[0]])
-    return ols(formula, used).fit(cov_type="cluster", cov_kwds={"groups": used["model"]}, use_t=True)
+    with warnings.catch_warnings():
+        # There may be more numbers than models, in a part of the design above all.
+        warnings.simplefilter("ignore", SingularMatrixWarning)
+        return ols(formula, used).fit(cov_type="cluster", cov_kwds={"groups": used["model"]}, use_t=True)
 
 
 def read_effect(fit: RegressionResultsWrapper, term: str) -> Estimate:
     """A coefficient with its interval."""
-    low, high = map(float, fit.conf_int().loc[term])
+    with np.errstate(all="ignore"):
+        low, high = map(float, fit.conf_int().loc[term])
     return Estimate(float(fit.params[term]), low, high, int(fit.nobs))
 
 
@@ -175,7 +181,9 @@ def predict_other_kinds(rows: pd.DataFrame, formula: str) -> tuple[float, dict[s
     def try_without(some: Sequence[str]) -> tuple[float, float]:
         apart = used["kind"].isin(some)
         y, mean = used[outcome][apart], used[outcome][~apart].mean()
-        guess = ols(formula, used[~apart]).fit().predict(used[apart])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingularMatrixWarning)
+            guess = ols(formula, used[~apart]).fit().predict(used[apart])
         return float(((y - guess) ** 2).sum()), float(((y - mean) ** 2).sum())
 
     errors = np.sum([try_without(some) for some in combinations(kinds, max(len(kinds) // 3, 1))], axis=0)

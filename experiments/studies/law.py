@@ -176,6 +176,8 @@ def law_tables(findings: Findings) -> Iterator[Table]:
         yield Table(
             f"by {by}", f"Outcomes by {by}", ["", *OUTCOMES], [[k, *row] for k, row in means.iterrows()], note
         )
+    if data["kind"].nunique() < 3:
+        return  # There are no two kinds to fit a law to, and another one to try it on.
     rows: dict[str, list[list[Cell]]] = {"R2 on a third of the kinds": []}
     for law, formula in LAWS.items():
         found = [predict_other_kinds(data, f"{name} ~ {formula}") for name in OUTCOMES]

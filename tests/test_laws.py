@@ -1,0 +1,20 @@
+"""A law is tried on kinds of worlds that it was not fitted to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.measures.laws import fit_law, predict_other_kinds, read_effect
+
+
+def test_a_law_predicts_other_kinds_if_it_holds_there():
+    """What holds in all kinds has an R2 near 1; what turns its sign in one has less than 0 there."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"support": rng.normal(size=90), "kind": [*"abc"] * 30, "model": np.arange(90) // 3})
+    rows["follows"] = 2 * rows["support"] + 0.1 * rng.normal(size=90)
+    turned = rows.assign(follows=rows["follows"] * np.where(rows["kind"] == "c", -1, 1))
+    assert predict_other_kinds(rows, "follows ~ support")[0] > 0.95
+    assert predict_other_kinds(turned, "follows ~ support")[1]["c"] < 0
+    effect = read_effect(fit_law(rows, "follows ~ support"), "support")
+    assert effect.low < 2 < effect.high
+    assert effect.value == pytest.approx(2, abs=0.1)
