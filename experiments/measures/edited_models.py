@@ -160,7 +160,7 @@ class EditedModels:
 
 def name_matrices(tree: Params) -> dict[str, np.ndarray]:
     """Matrices of parameters, or what is added to them, by name: inputs by neurons, vectors at names too."""
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         name, array = jax.tree_util.keystr(path), np.asarray(leaf, float)
         if array.ndim == 3:
