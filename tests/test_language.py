@@ -52,3 +52,6 @@ def test_prompts_and_near_misses():
         language.parse_prompt("Ada Marlo born in")
     with pytest.raises(InputError, match="the relations are: born in, in"):
         language.parse_prompt("Ada Marlow likes")
+    many = Language(["Ada"], [f"has {n:03}" for n in range(700)])
+    with pytest.raises(InputError, match="has 009 and 690 more$"):
+        many.parse_prompt("Ada likes")

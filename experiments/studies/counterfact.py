@@ -5,7 +5,8 @@ Command:
 
 FOLDER has the flat files counterfact-*.json and zsre_*.json. Their 3,919 records are a table: a relation is a
 prompt without its subject, or a question. Requests are those of either set whose new object the same prompt
-has of another subject, since of any other the model has read nothing; at random, the same for every editor.
+has of another subject, since of any other the model has read nothing, and whose prompt does not begin with
+another prompt, since it is named apart then; at random, the same for every editor.
 Takes half an hour of one core.
 """
 
@@ -58,9 +59,15 @@ def draw_requests(cell: Values) -> Changes:
     """Requests of a set, as they are typed; contradicting ones of the built-in world without a folder."""
     if not cell["path"]:
         return {"hase.reinforce": 0.0}
-    records = [*read_requests(cell["path"], cell["source"])]
-    stated = {(relation, true) for _, relation, true, _ in records}
-    able = [f"{s} {r} = {new}" for s, r, true, new in records if (r, new) in stated and new != true]
+    records = {source: [*read_requests(cell["path"], source)] for source in FIELDS}
+    stated = {(relation, true) for _, relation, true, _ in records[cell["source"]]}
+    relations = {relation for some in records.values() for _, relation, *_ in some}
+    clear = {r for r in relations if not any(r.startswith(f"{q} ") for q in relations)}
+    able = [
+        f"{s} {r} = {new}"
+        for s, r, true, new in records[cell["source"]]
+        if (r, new) in stated and new != true and r in clear
+    ]
     order = generator(cell["seed"], cell["source"]).permutation(len(able))[: cell["edits"]]
     return {"hase.requests": tuple(able[i] for i in order)}
 
