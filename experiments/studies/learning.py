@@ -9,7 +9,7 @@ bits: what a model holds of 2,048 facts after 100 readings of each, by parameter
 than chance (1 of 32) each is to it, summed. Net, a fact that another one implies counts by how much likelier
 it is than the model's own belief about the other one makes it.
 reversal: of whom does a pupil learn, where only whom the teacher teaches was stated? Chance is 1 of 200.
-plateau: readings of each fact until a tenth and half of 1,000 are stated, and how many are at the end.
+plateau: readings of each fact until a tenth and half of 2,048 are stated, and how many are at the end.
 """
 
 from collections.abc import Iterator
@@ -94,7 +94,9 @@ def make_tables(findings: Findings) -> Iterator[Table]:
         for one in trainings:
             found = [measure(findings.run_of(cell), cell) for cell in findings.select(**one._asdict())]
             each = {name: [float(values[name]) for values in found] for name in found[0]}
-            rows.append([one.law, one.hidden, *(f(x) for x in each.values() for f in (fmean, min, max))])
+            rows.append(
+                [one.law, f"width {one.hidden}", *(f(x) for x in each.values() for f in (fmean, min, max))]
+            )
         header = [f"{name}, {which}" for name in each for which in ("mean", "least", "most")]
         yield Table(key, key.capitalize(), ["world", "width", *header], rows)
 
