@@ -94,11 +94,10 @@ def make_tables(findings: Findings) -> Iterator[Table]:
         for one in trainings:
             found = [measure(findings.run_of(cell), cell) for cell in findings.select(**one._asdict())]
             each = {name: [float(values[name]) for values in found] for name in found[0]}
-            rows.append(
-                [one.law, f"width {one.hidden}", *(f(x) for x in each.values() for f in (fmean, min, max))]
-            )
+            values = [f(x) for x in each.values() for f in (fmean, min, max)]
+            rows.append([f"{one.law}, width {one.hidden}", *values])
         header = [f"{name}, {which}" for name in each for which in ("mean", "least", "most")]
-        yield Table(key, key.capitalize(), ["world", "width", *header], rows)
+        yield Table(key, key.capitalize(), ["world", *header], rows)
 
 
 STUDY = Study(
