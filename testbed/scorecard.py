@@ -195,9 +195,9 @@ def card_table(card: Scorecard, title: str) -> Table:
     return Table("scorecard", title, ["", "cases", *card.scores], rows, foot=foot)
 
 
-def card_as_data(card: Scorecard) -> dict[str, Any]:
-    """The rows and numbers of a card, as scorecard.json has them (docs/examine.md)."""
-    rows = [
+def describe_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows as scorecard.json has them (docs/examine.md)."""
+    return [
         {
             "row": row.name,
             "says": row.says,
@@ -206,8 +206,12 @@ def card_as_data(card: Scorecard) -> dict[str, Any]:
             "metric": row.metric,
             "better": row.better,
         }
-        for row in card.rows
+        for row in rows
     ]
+
+
+def card_as_data(card: Scorecard) -> dict[str, Any]:
+    """The rows and numbers of a card, as scorecard.json has them (docs/examine.md)."""
     editors = []
     for name, by_row in card.scores.items():
         counts, verdicts = card.count_rows(name).values(), card.verdicts_of(name)
@@ -218,7 +222,7 @@ def card_as_data(card: Scorecard) -> dict[str, Any]:
             "numbers": {row: _score_as_data(score, verdicts[row]) for row, score in by_row.items()},
         }
         editors.append(about)
-    return {"rows": rows, "editors": editors}
+    return {"rows": describe_rows(card.rows), "editors": editors}
 
 
 def _score_as_data(score: Score, verdict: str) -> dict[str, Any]:

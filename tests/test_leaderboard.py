@@ -3,6 +3,8 @@
 import json
 import re
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,7 +50,7 @@ def checked(folder, name, better=1, worse=0):
 def test_everybody_stands_once_in_the_order_of_rows(tmp_path_factory, editors):
     folder = tmp_path_factory.mktemp("handed")
     cards = [checked(folder / f"f{i}", *one) for i, one in enumerate(editors)]
-    entries = list_entries(cards, [numbers_of("none")], {}, "an agent")
+    entries = list_entries(cards, [numbers_of("none")], {}, "an agent", ROWS)
     names = {one[0] for one in editors} | {"none"}
     assert len(entries) == len(cards) + 1
     assert len({entry.name for entry in entries}) == len(entries) >= len(names)
@@ -61,7 +63,7 @@ def test_what_colour_means_is_said_in_signs_and_what_was_handed_in_is_shown(tmp_
     one.card.methods["w"].settings["inner"] = {"learning_rate": 0.5}
     for numbers, verdict in ((one.made, "better"), (none, "worse")):
         numbers["numbers"]["follows"]["over no edit"]["verdict"] = verdict
-    entries = list_entries([one], [none], {}, "an agent")
+    entries = list_entries([one], [none], {}, "an agent", ROWS)
     html = write_leaderboard(tmp_path, "v1", "suite v1", ROWS[:1], entries).read_text(encoding="utf-8")
     assert re.findall(r'class="(better|worse)".*?<small>(.)', html) == [("better", "▲"), ("worse", "▼")]
     assert "settings: learning rate 0.5; " in html
@@ -74,7 +76,7 @@ def test_the_page_and_data_have_everybody_and_what_was_left_out(tmp_path):
     (tmp_path / "a" / "explorer").mkdir(parents=True)
     (tmp_path / "a" / "explorer" / "index.html").write_text("")
     marks = {"a": {"private twin": "does not bear out follows"}}
-    entries = list_entries(cards, [numbers_of("none")], marks, "an agent")
+    entries = list_entries(cards, [numbers_of("none")], marks, "an agent", ROWS)
     page = write_leaderboard(tmp_path, "v1", "suite v1", ROWS, entries, ["c is left out: of another suite"])
     html = page.read_text(encoding="utf-8")
     data = json.loads((tmp_path / "leaderboard.json").read_text(encoding="utf-8"))
@@ -88,16 +90,17 @@ def test_the_page_and_data_have_everybody_and_what_was_left_out(tmp_path):
 
 
 def test_names_are_text(tmp_path):
-    entries = list_entries([checked(tmp_path / "a", HOSTILE)], [], {}, HOSTILE)
+    entries = list_entries([checked(tmp_path / "a", HOSTILE)], [], {}, HOSTILE, ROWS)
     html = write_leaderboard(tmp_path, HOSTILE, HOSTILE, ROWS, entries, [HOSTILE]).read_text(encoding="utf-8")
     assert "<img" not in html
     assert html.count("<script") == html.count("</script>") == 1
 
 
 def test_a_folder_of_nothing_says_what_makes_a_card(tmp_path, capsys):
-    assert report.main(["--leaderboard", str(tmp_path)]) == 2
-    assert "testbed.examine" in complaint(capsys)
     (tmp_path / "a").mkdir()
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert report.main(["--leaderboard", str(folder)]) == 2
+        assert "testbed.examine" in complaint(capsys)
     (tmp_path / "a" / "scorecard.json").write_text("{}")
     assert report.main(["--leaderboard", str(tmp_path)]) == 2
     assert "no scorecard.json" in complaint(capsys)
@@ -111,16 +114,20 @@ def test_numbers_that_are_missing_are_shown_as_such(value, low, high):
     assert ("[" in text) == (None not in (value, low, high))
 
 
-def test_the_page_in_the_docs_is_of_the_frozen_suite():
-    """Its rows are of the card, its control stands last, and both files are small."""
+def test_the_page_in_the_docs_is_what_an_empty_folder_gets(tmp_path):
+    """Rows and references of the latest suite, in the order of rows; both files are small."""
     docs = ROOT / "docs"
-    content = json.loads((docs / "leaderboard.json").read_text(encoding="utf-8"))
-    assert (content["format"], content["suite"]) == (FORMAT, "v1")
-    suite = read_suite(content["suite"], ROOT)
-    assert {row["row"] for row in content["rows"]} >= {row.name for row in suite.rows} - {"sure loss"}
-    names = [editor["name"] for editor in content["editors"]]
-    assert names[-1] == "random-target"
-    assert {*suite.references, "keyed"} < set(names)
+    assert report.main(["--leaderboard", str(tmp_path), "--runs", str(tmp_path / "runs")]) == 0
+    shown, made = (
+        json.loads((folder / "leaderboard.json").read_text(encoding="utf-8")) for folder in (docs, tmp_path)
+    )
+    assert (shown["format"], shown["suite"], shown["rows"]) == (FORMAT, made["suite"], made["rows"])
+    names = [editor["name"] for editor in shown["editors"]]
+    assert names == [editor["name"] for editor in made["editors"]]
+    assert {"keyed", "keyed-request", "none"} < {*names} == {*read_suite(made["suite"], ROOT).references}
+    for one, again in zip(shown["editors"], made["editors"], strict=True):
+        values = [[number["value"] for number in of["numbers"].values()] for of in (one, again)]
+        assert np.array(values[0], float) == pytest.approx(np.array(values[1], float), nan_ok=True)
     page = (docs / "leaderboard.html").read_text(encoding="utf-8")
     assert all(name in page for name in names)
     assert max((docs / f"leaderboard.{kind}").stat().st_size for kind in ("html", "json")) <= 200_000

@@ -19,11 +19,11 @@ from testbed.engine.catalogue import editor_entries, find_namesake
 from testbed.engine.records import TABLES, table_file
 from testbed.engine.trace import CONFIG, read_config
 from testbed.engine.versions import hash_native
-from testbed.pages.leaderboard import Entry, write_leaderboard
+from testbed.pages.leaderboard import DATA, PAGE, Entry, write_leaderboard
 from testbed.reference_answers import read_references
 from testbed.run.agents import describe_standard
 from testbed.run.strict_json import read_document
-from testbed.scorecard import UNEDITED, card_as_data, make_card
+from testbed.scorecard import UNEDITED, card_as_data, describe_rows, make_card
 from testbed.scores.card_format import (
     ANSWERS,
     BOUND,
@@ -36,7 +36,7 @@ from testbed.scores.card_format import (
     verdict_of,
 )
 from testbed.scores.gather import flatten_settings
-from testbed.suite import FOLDER, Row, Suite, SuiteWorld, list_suites
+from testbed.suite import FOLDER, LATEST, Row, Suite, SuiteWorld, list_suites
 
 LONGEST_SETTINGS = 500
 """Characters of an editor's settings on the page."""
@@ -49,11 +49,14 @@ LARGEST = 1 << 32
 def write_board(folder: Path, runs: Path) -> None:
     """Check every card of a folder, write the page of those that hold, and name the others.
 
+    A folder that is empty gets the references of the latest suite alone.
+
     Raises:
-        InputError: there is no card, or none holds.
+        InputError: there is no such folder, it has no card but something else, or none holds.
     """
     paths = sorted(path.parent for path in folder.glob(f"[!.]*/{CARD}"))
-    if not paths:
+    is_bare = folder.is_dir() and {path.name for path in folder.iterdir()} <= {PAGE, DATA}
+    if not paths and not is_bare:
         raise InputError(f"{folder} has no folder with a {CARD}; python -m testbed.examine EDITOR makes one")
     referee, cards, left_out = Referee(runs), list[CheckedCard](), list[str]()
     for path in paths:
@@ -61,7 +64,7 @@ def write_board(folder: Path, runs: Path) -> None:
             cards.append(referee.check(path, may_be_twin=False))
         except (InputError, OSError) as error:
             left_out.append(f"{path.name} is left out: {error!s:.1000}")
-    name = next((name for name in list_suites() if name in {one.card.suite for one in cards}), "")
+    name = next((one for one in (LATEST, *list_suites()) if one in {of.card.suite for of in cards}), LATEST)
     left_out += [
         f"{one.folder.name} is left out: it is of the suite {one.card.suite}, and this page of {name}"
         for one in cards
@@ -71,7 +74,7 @@ def write_board(folder: Path, runs: Path) -> None:
     left_out = [*map(escape_controls, left_out)]
     for line in left_out:
         say(line)
-    if not cards:
+    if not cards and not is_bare:
         raise InputError(f"no {CARD} of {folder} holds; see above")
     suite = examine.find_suite(name, runs)
     references = reference_numbers(suite)
@@ -87,8 +90,8 @@ def write_board(folder: Path, runs: Path) -> None:
         }
         for one in cards
     }
-    entries = list_entries(cards, references, marks, referee.judges)
-    rows = max((one.rows for one in cards), key=len)
+    rows = max((one.rows for one in cards), key=len, default=describe_rows(suite.rows))
+    entries = list_entries(cards, references, marks, referee.judges, rows)
     page = write_leaderboard(folder, name, examine.card_title(suite), rows, entries, left_out)
     say(f"leaderboard: {page.resolve()}")
 
@@ -98,18 +101,20 @@ def list_entries(
     references: Sequence[Mapping[str, Any]],
     marks: Mapping[str, Mapping[str, str]],
     judges: str,
+    rows: Sequence[Mapping[str, Any]],
 ) -> list[Entry]:
     """The editors of a leaderboard, as they stand: those examined, and the references of the frozen suite.
 
     Args:
         marks: by folder, what the private twin says, and how its references differ.
         judges: by whom edits are judged.
+        rows: of the page, as cards have them.
     """
     examined = [one.card.examined for one in cards]
     shown = [one["editor"] for one in references]
     shown = [name for name in shown if not any(one.is_native and one.card.examined == name for one in cards)]
     entries, known = [], editor_entries()
-    kinds = {row["row"]: row["kind"] for one in cards for row in one.rows}
+    kinds = {row["row"]: row["kind"] for row in rows}
     for reference in references:
         if reference["editor"] in shown:
             about = {"origin": "reference", "what it changes": known[reference["editor"]].about}

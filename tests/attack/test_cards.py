@@ -113,11 +113,11 @@ def test_a_guest_of_the_name_of_a_reference_leaves_that_where_it_is(suite, hande
     seal(handed)
     guest = suite[2].check(handed)
     reference = guest.made | {"numbers": {}}
-    names = [entry.name for entry in list_entries([guest], [reference], {}, "an agent")]
+    names = [entry.name for entry in list_entries([guest], [reference], {}, "an agent", guest.rows)]
     assert sorted(names) == ["lora-down", f"lora-down ({NAME})"]
-    assert [entry.name for entry in list_entries([guest], [], {}, "")] == [f"lora-down ({NAME})"]
+    assert [entry.name for entry in list_entries([guest], [], {}, "", guest.rows)] == [f"lora-down ({NAME})"]
     native = guest._replace(is_native=True)
-    assert [entry.name for entry in list_entries([native], [reference], {}, "")] == ["lora-down"]
+    assert [entry.name for entry in list_entries([native], [reference], {}, "", guest.rows)] == ["lora-down"]
 
 
 def test_what_users_keep_beside_a_card_stays_when_it_is_written_again(suite, handed):
