@@ -79,7 +79,7 @@ def test_text_is_about_any_world(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_is_too_long_to_read(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 600
 
 
 def test_no_modules_import_each_other():
