@@ -285,7 +285,7 @@ def test_processes_that_meet_nobody(why, built):
     with socket.create_server(("", 0), family=socket.AF_INET) as taken:
         port = taken.getsockname()[1] if why.startswith("Address") else free_port()
         lonely = in_cluster(built, int("refused" in why), port, patience=1)
-        said = lonely.communicate(timeout=60)[1]
+        said = lonely.communicate(timeout=300)[1]
     assert lonely.returncode == 2
     assert re.fullmatch(f"{WAITING}error: process .*\n", said)
     assert "(--cluster.patience) and did not meet the others at localhost:" in said
