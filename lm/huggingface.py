@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from lm.config import ModelConfig
 from lm.delta import fold_delta
 from lm.huggingface_config import Architecture, read_config, write_config
 from lm.language_model import LanguageModel
-from lm.model import Params, add_weights, init_params
+from lm.model import Params, add_weights, parameter_shapes
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -226,12 +226,6 @@ def _check_tensors(folder: Path, architecture: Architecture, tensors: Mapping[st
     extra = [name for name in remaining if not name.endswith(".rotary_emb.inv_freq")]
     if extra:
         raise InputError(f"{remaining[extra[0]].path}: {extra[0]} is in no model of this {CONFIG}; remove it")
-
-
-@lru_cache
-def parameter_shapes(config: ModelConfig, vocabulary: int) -> Params:
-    """Shapes and types of all parameters; nothing is made."""
-    return jax.eval_shape(lambda: init_params(config, vocabulary, 0))
 
 
 def _expected_tensors(

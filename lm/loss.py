@@ -13,7 +13,7 @@ from corpus.text.tokenizer import BOS, PAD
 from lm.attention import Array, packed_layout
 from lm.config import ModelConfig
 from lm.linear import contract_axes, flatten_rows
-from lm.model import Params, hidden_states
+from lm.model import Params, hidden_states, unembed
 
 LOSS_PIECE = 4096
 """Tokens whose logits exist at once in training; fewer need less memory."""
@@ -62,6 +62,20 @@ def next_token_loss(
         return cross_entropy(pieces, hidden, head[:, ids], log_weight, place, weight)
 
     return jax.lax.cond(_count_distinct(target) > own, full_loss, sampled_loss)
+
+
+def distance_from_earlier(model: ModelConfig, params: Params, earlier: Params, texts: Array) -> jax.Array:
+    """Kullback-Leibler divergence from what the earlier parameters say next, mean over tokens, in nats.
+
+    Args:
+        texts: int32[B, T], one document a row; all logits of it exist at once.
+    """
+    layout = packed_layout(texts, BOS)
+    before, now = (
+        jax.nn.log_softmax(unembed(p, None, hidden_states(model, p, None, texts, layout)[0]))
+        for p in (earlier, params)
+    )
+    return jnp.mean(jnp.sum(jnp.exp(before) * (before - now), axis=-1), where=jnp.asarray(texts) != PAD)
 
 
 def sample_entries(

@@ -222,6 +222,12 @@ def init_params(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> 
     return nnx.to_pure_dict(nnx.split(model)[1])
 
 
+@lru_cache
+def parameter_shapes(config: ModelConfig, vocabulary: int) -> Params:
+    """Shapes and types of all parameters; nothing is made."""
+    return jax.eval_shape(lambda: init_params(config, vocabulary, 0))
+
+
 def vocabulary_of(params: Params) -> int:
     """Number of token ids the parameters know."""
     return params["embedding"].shape[0]

@@ -10,11 +10,10 @@ import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from corpus.text.tokenizer import BOS, PAD
-from lm.attention import Array, packed_layout
+from lm.attention import Array
 from lm.config import ModelConfig, TrainConfig
-from lm.loss import LOSS_PIECE, next_token_loss
-from lm.model import Params, hidden_states, init_params, unembed
+from lm.loss import LOSS_PIECE, distance_from_earlier, next_token_loss
+from lm.model import Params, init_params
 
 OUTPUTS = ("query", "key", "value", "gate", "up", "head")
 """Modules whose kernel is cut along its outputs; `out` and `down` along their inputs, where those meet."""
@@ -128,20 +127,6 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
     if config.learns == "layers":
         update = optax.masked(update, _only_layers)
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
-
-
-def distance_from_earlier(model: ModelConfig, params: Params, earlier: Params, texts: Array) -> jax.Array:
-    """Kullback-Leibler divergence from what the earlier parameters say next, mean over tokens, in nats.
-
-    Args:
-        texts: int32[B, T], one document a row; all logits of it exist at once.
-    """
-    layout = packed_layout(texts, BOS)
-    before, now = (
-        jax.nn.log_softmax(unembed(p, None, hidden_states(model, p, None, texts, layout)[0]))
-        for p in (earlier, params)
-    )
-    return jnp.mean(jnp.sum(jnp.exp(before) * (before - now), axis=-1), where=jnp.asarray(texts) != PAD)
 
 
 @cache

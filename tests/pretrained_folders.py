@@ -9,8 +9,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from corpus.text.pretrained import Pretrained
 from lm.config import ModelConfig
-from lm.huggingface import export_model, parameter_shapes
+from lm.huggingface import export_model
 from lm.language_model import LanguageModel
+from lm.model import parameter_shapes
 
 SHAPE = ModelConfig(hidden=24, mlp=32, layers=2, heads=4, kv_heads=2, head_width=6)
 SPECIALS = ("<|end|>", "<|start|>", "<|mask|>", "<|tool|>")

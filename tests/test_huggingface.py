@@ -22,8 +22,9 @@ from lm.attention import packed_layout
 from lm.config import ModelConfig
 from lm.decoding import generate
 from lm.delta import LowRank
-from lm.huggingface import export_model, import_model, parameter_shapes
+from lm.huggingface import export_model, import_model
 from lm.language_model import LanguageModel
+from lm.model import parameter_shapes
 from lm.prompts import left_pad
 from tests.examples import replace_spans
 

@@ -11,7 +11,7 @@ import pytest
 from corpus.text.tokenizer import BOS, EOS, SEP
 from lm.batches import PackedRows
 from lm.config import TrainConfig
-from testbed.commands.train import ATOMIC_ALONE, KINDS, open_rows, rewrite_documents
+from testbed.run.reading import ATOMIC_ALONE, KINDS, open_rows, rewrite_documents
 from testbed.run.runs import Run
 from testbed.run.settings import TrainSettings
 from testbed.run.world import load_world

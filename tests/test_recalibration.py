@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.engine.questions import Questions
-from testbed.examination import ask_unasked_facts, write_temperatures
+from testbed.engine.unasked import ask_unasked_facts
+from testbed.examination import write_temperatures
 from testbed.protocol import hide_spot_checks
 from testbed.run.agents import paper_agent
 from testbed.run.strata import STRATA, strata_of

@@ -23,16 +23,9 @@ from lm.checkpoint_files import best_checkpoint, latest_checkpoint
 from lm.checkpoints import KEPT, load_checkpoint, save_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.language_model import LanguageModel
-from lm.loss import next_token_loss, sample_entries
+from lm.loss import distance_from_earlier, next_token_loss, sample_entries
 from lm.mesh import make_mesh
-from lm.training import (
-    OwnTexts,
-    abstract_state,
-    distance_from_earlier,
-    go_on_training,
-    start_training,
-    train_step,
-)
+from lm.training import OwnTexts, abstract_state, go_on_training, start_training, train_step
 from tests import naive
 
 MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)

@@ -14,10 +14,9 @@ from corpus.text.tokenizer import BOS, EOS, PAD, SEP, train_bpe
 from lm.attention import left_padded_layout, packed_layout
 from lm.config import ModelConfig
 from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of
-from lm.huggingface import parameter_shapes
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
-from lm.model import init_params
+from lm.model import init_params, parameter_shapes
 from testbed.run.world import World
 
 # Odd sizes, so that a wrong axis cannot hide.
