@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpus.arrays import find_modes
+from corpus.errors import name_some
 from corpus.exact import ExactModel
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph
 from corpus.text.documents import DocumentKind, load_documents
@@ -24,8 +25,6 @@ from testbed.run.settings import CorpusSettings
 from testbed.run.strata import STRATA, SUPPORT_BINS, StatementIndex, support_bin
 from testbed.run.world import World, load_world
 
-NAMED = 10
-"""So many names are printed of a list."""
 LONGEST = 30
 """Characters of a name in the table, which is 80 wide."""
 
@@ -61,8 +60,7 @@ def _show_source(run: Run, options: CorpusSettings, graph: KnowledgeGraph) -> No
     if account.left_out:
         print_table(f"left out of {options.world.path}", ("", "count"), [*account.left_out.items()])
     for what, names in account.named.items():
-        more = f" and {len(names) - NAMED:,} more, all in account.json" if len(names) > NAMED else ""
-        say(f"{what}: {', '.join(names[:NAMED])}{more}")
+        say(f"{what}: {name_some(names, ', all in account.json')}")
     if account.renamed:
         examples = "; ".join(f"{one.name!r:.80}" for one in account.renamed[:EXAMPLES])
         say(f"{len(account.renamed):,} names were changed, such as {examples}; all: {run.world / RENAMED}")
@@ -271,8 +269,7 @@ def _show_dependences(graph: KnowledgeGraph) -> None:
     telling = {up for (up, _), one in found.items() if one.gain > 0}
     silent = [name for r, name in enumerate(graph.relations) if r not in telling]
     if silent:
-        more = f" and {len(silent) - NAMED:,} more" if len(silent) > NAMED else ""
-        say(f"relations that determine no other: {', '.join(silent[:NAMED])}{more}")
+        say(f"relations that determine no other: {name_some(silent)}")
 
 
 def _show_reversals(graph: KnowledgeGraph, are_known: bool) -> None:

@@ -27,15 +27,13 @@ from difflib import get_close_matches
 from enum import IntEnum
 from typing import NamedTuple
 
-from corpus.errors import InputError
+from corpus.errors import InputError, name_some
 
 CONNECTIVES = ("and", "or")
 VERDICTS = ("true", "false")
 WORDS = ('"', "not", *CONNECTIVES, "is", *VERDICTS, "imagine", "revise")
 ABOUT = "about"
 """The word of outlines."""
-NAMED = 10
-"""So many relations are named in a message."""
 ANY_RELATION = -1
 # What tokenizers keep for themselves: the mark of a space, and special tokens.
 WORD_START = "\u2581"
@@ -190,8 +188,7 @@ class Language:
         for relation in sorted(self.relations, key=len, reverse=True):
             if text.endswith(" " + relation):
                 raise InputError(self._describe_unknown("entity", text[: -len(relation) - 1], self.entities))
-        more = f" and {len(self.relations) - NAMED:,} more" if len(self.relations) > NAMED else ""
-        known = ", ".join(self.relations[:NAMED]) + more
+        known = name_some(self.relations)
         raise InputError(f"no relation of this world ends {text!r}; the relations are: {known}")
 
     def entity(self, name: str) -> int:

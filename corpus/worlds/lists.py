@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from corpus.arrays import concatenate_ranges
 from corpus.config import WorldConfig
-from corpus.errors import InputError
-from corpus.worlds.selection import NAMED, SEVERAL
+from corpus.errors import NAMED, InputError
+from corpus.worlds.selection import SEVERAL
 from corpus.worlds.unpacked import MOST_ROWS
 
 SEPARATORS = ("|", ";", ",")

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from corpus.config import WorldConfig
-from corpus.errors import InputError
+from corpus.errors import InputError, name_some
 from corpus.graph import KnowledgeGraph
 from corpus.worlds.account import Account
 from corpus.worlds.pairing import least_shared
-from corpus.worlds.selection import NAMED, SEVERAL, Facts, Labels
+from corpus.worlds.selection import SEVERAL, Facts, Labels
 from corpus.worlds.unpacked import MOST_ROWS
 
 ANSWERS = ("yes", "no")
@@ -107,10 +107,9 @@ def spread_sets(facts: Facts, config: WorldConfig, account: Account, note: Calla
     sets = np.unique(triples[is_set, 1])
     counts = zip(facts.relations.of(sets), (pairs[0] == sets[:, None]).sum(axis=1), strict=True)
     named = [f"{name} ({count:,})" for name, count in counts]
-    more = f" and {len(named) - NAMED:,} more" if len(named) > NAMED else ""
     note(
         "relations taken for sets, with a relation of its own for each of so many objects: "
-        f"{', '.join(named[:NAMED]) or 'none'}{more}"
+        f"{name_some(named) or 'none'}"
     )
     names, words = (
         [OF.join(pair) for pair in zip(*parts, strict=True)]

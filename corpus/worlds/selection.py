@@ -11,7 +11,7 @@ import numpy as np
 
 from corpus.arrays import rank_values
 from corpus.config import WorldConfig
-from corpus.errors import InputError
+from corpus.errors import NAMED, InputError
 from corpus.graph import NO_UPSTREAM, KnowledgeGraph, build_graph
 from corpus.text.names import find_lookalikes, make_readable
 from corpus.worlds import pairing
@@ -23,8 +23,6 @@ MOST_NAMES = 200_000
 """Subjects among whom names that look alike are looked for."""
 UNPAIRED = ("dependences", "min_pair_subjects", "relation_count")
 """Options that say how pairs are found."""
-NAMED = 10
-"""So many relations are named in a message."""
 SEVERAL = 0.05
 """Relations of which so many of the subjects have several objects are named."""
 SECONDS = (

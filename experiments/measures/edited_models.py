@@ -30,8 +30,8 @@ from experiments.measures.text_numbers import (
 )
 from experiments.measures.weight_change import describe_change, hyperspherical_energy
 from lm.batches import PackedRows
-from lm.delta import scale_delta
-from lm.editors.interface import Request, make_requests
+from lm.delta import Delta, scale_delta
+from lm.editors.interface import CorpusSample, Request, make_requests
 from lm.model import Params
 from testbed.engine.checks import prepare_editor
 from testbed.engine.methods import Method, Triple
@@ -121,13 +121,10 @@ class EditedModels:
     ) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
         """Numbers and outcomes of every edit at the first strength, then at the next one."""
         questions, count, model = self.questions, len(self.cases), self.model
-        state = prepare_editor(method.editor, model, self.sample)
-        requests = tell_method(questions.tokenizer, self.cases, method)
-        editor, each = PreparedEditor(questions, method, state, requests, self.seed), np.arange(count)
-        made = jax.vmap(lambda delta: as_weights(delta, model.params))(editor.edit(each[:, None]).deltas)
+        made = edit_cases(questions, self.cases, method, self.sample, self.seed)
         scaled = [scale_delta(made, strength) for strength in strengths]
         deltas = jax.tree.map(lambda *parts: jnp.concatenate(parts), *scaled)
-        which = np.tile(each, len(strengths))
+        which = np.tile(np.arange(count), len(strengths))
         asked, document = self.asked[which], self.document[which]
         key = jax.random.key(integer(self.seed, "judge"))
         read: Any = jax.tree.map(
@@ -156,6 +153,22 @@ class EditedModels:
             shares = ("efficacy: new over old", "paraphrase: new over old", "neighbours: old over new")
             numbers["score S"] = score_of(*(float(numbers[name]) for name in shares))
             yield numbers | self.kinship[c], exact_outcomes(case, *both, questions.names)
+
+
+def edit_cases(
+    questions: Questions, cases: Sequence[Case], method: Method, sample: CorpusSample, seed: int
+) -> Delta:
+    """Every case's edit of the model that is asked, as weights; leaves lead with cases.
+
+    Args:
+        cases: those that the questions are of, or the same with fewer questions.
+    """
+    model = questions.model
+    state = prepare_editor(method.editor, model, sample)
+    requests = tell_method(questions.tokenizer, cases, method)
+    editor = PreparedEditor(questions, method, state, requests, seed)
+    made = editor.edit(np.arange(len(cases))[:, None]).deltas
+    return jax.vmap(lambda delta: as_weights(delta, model.params))(made)
 
 
 def name_matrices(tree: Params) -> dict[str, np.ndarray]:

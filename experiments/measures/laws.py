@@ -17,16 +17,14 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from corpus.seeds import generator
 from corpus.text.tokenizer import BOS
-from experiments.measures.text_numbers import as_weights, measure_kinship
+from experiments.measures.edited_models import edit_cases
+from experiments.measures.text_numbers import measure_kinship
 from lm.attention import left_padded_layout
 from lm.editors.interface import make_requests
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
-from testbed.engine.checks import prepare_editor
 from testbed.engine.methods import Method
-from testbed.engine.prepared_editor import PreparedEditor
 from testbed.engine.questions import Questions
-from testbed.engine.requests import tell_method
 from testbed.evaluations.kinds import FOLLOWS, REQUEST, SPOT, STATED
 from testbed.open_run import OpenRun
 from testbed.protocol import Case, is_equally_good
@@ -57,10 +55,7 @@ def measure_edits(
     sample, found = corpus_sample(run.run, run.world, cases, seed), {}
     before = jax.tree.map(np.asarray, questions.answers_before(which))
     for name, method in methods.items():
-        state = prepare_editor(method.editor, run.model, sample)
-        requests = tell_method(questions.tokenizer, cases, method)
-        deltas = PreparedEditor(questions, method, state, requests, seed).edit(which).deltas
-        deltas = jax.vmap(lambda delta: as_weights(delta, run.model.params))(deltas)
+        deltas = edit_cases(questions, cases, method, sample, seed)
         after = jax.tree.map(np.asarray, questions.answers_after(deltas, which))
         sums: dict[str, list[tuple[float, float]]] = {outcome: [(0.0, 0.0)] for outcome in OUTCOMES}
         for i, case in enumerate(cases):

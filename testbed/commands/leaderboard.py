@@ -74,7 +74,7 @@ def write_board(folder: Path, runs: Path) -> None:
     left_out = [*map(escape_controls, left_out)]
     for line in left_out:
         say(line)
-    if not cards and not is_bare:
+    if paths and not cards:
         raise InputError(f"no {CARD} of {folder} holds; see above")
     suite = examine.find_suite(name, runs)
     references = reference_numbers(suite)
