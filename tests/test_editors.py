@@ -41,7 +41,7 @@ TOY = {
     "memit": AT_FIRST | {"spread": 0.5},
     "mend": {"rank": 7, "steps": 60, "batch": 8},
     "in-context": {"copies": COPIES},
-    "documents": {"learning_rate": 0.02},
+    "documents": {"learning_rate": 0.02, "at_once": 12},
     "documents-request": {"learning_rate": 0.02},
     "grace": {"rate": 0.3},
     "sparse": {"learning_rate": 0.1},
