@@ -32,7 +32,8 @@ from testbed.run.model import corpus_sample
 from testbed.run.strata import support_of
 from testbed.run.world import World
 from testbed.scores.distances import total_variation, with_remainder
-from testbed.scores.statistics import Estimate
+from testbed.scores.metric import Metric
+from testbed.scores.statistics import Estimate, estimate_metrics
 
 FACTS, FOLDS, RIDGE = 4, 5, 0.1
 """Consequences of a request whose kinship is measured; parts of the subjects; the penalty of a ridge, times
@@ -162,25 +163,29 @@ def read_effect(fit: RegressionResultsWrapper, term: str) -> Estimate:
     return Estimate(float(fit.params[term]), low, high, int(fit.nobs))
 
 
-def predict_other_kinds(rows: pd.DataFrame, formula: str) -> tuple[float, dict[str, float]]:
+def predict_other_kinds(rows: pd.DataFrame, formula: str) -> tuple[Estimate, dict[str, float]]:
     """R2 of a law on kinds that it was not fitted to, over all ways to leave out a third of the kinds.
 
     Returns:
-        1 - squared errors / squared errors of the mean of what was fitted; and the same where one kind is
-        left out, by kind.
+        1 - squared errors / squared errors of the mean of what was fitted, with its interval over models, of
+        laws as they were fitted; and the same where one kind is left out, by kind.
     """
     outcome = formula.partition(" ~ ")[0]
     used = rows.dropna(subset=[outcome])
     kinds = used["kind"].unique().tolist()
 
-    def try_without(some: Sequence[str]) -> tuple[float, float]:
+    def try_without(some: Sequence[str]) -> np.ndarray:
+        """Of each row, how much smaller its squared error is than that of the mean, and the latter."""
         apart = used["kind"].isin(some)
-        y, mean = used[outcome][apart], used[outcome][~apart].mean()
+        y, mean = used[outcome], used[outcome][~apart].mean()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingularMatrixWarning)
-            guess = ols(formula, used[~apart]).fit().predict(used[apart])
-        return float(((y - guess) ** 2).sum()), float(((y - mean) ** 2).sum())
+            guess = ols(formula, used[~apart]).fit().predict(used)
+        beyond = (y - mean) ** 2
+        return np.array([beyond - (y - guess) ** 2, beyond]) * apart.to_numpy()
 
-    errors = np.sum([try_without(some) for some in combinations(kinds, max(len(kinds) // 3, 1))], axis=0)
-    each = {kind: try_without([kind]) for kind in kinds}
-    return float(1 - errors[0] / errors[1]), {kind: 1 - one / all_ for kind, (one, all_) in each.items()}
+    gained = np.sum([try_without(some) for some in combinations(kinds, max(len(kinds) // 3, 1))], axis=0)
+    over = {"model": used["model"].to_numpy()}
+    r2 = estimate_metrics({"": Metric(*gained)}, over, np.ones(len(used), bool))[""]
+    each = {kind: np.divide(*try_without([kind]).sum(axis=1)).item() for kind in kinds}
+    return r2, each
