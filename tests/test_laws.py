@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.measures.laws import fit_law, predict_other_kinds, read_effect
+from experiments.measures.laws import divide_sums, fit_law, predict_other_kinds, read_effect
 
 
 def test_a_law_predicts_other_kinds_if_it_holds_there():
@@ -19,3 +19,12 @@ def test_a_law_predicts_other_kinds_if_it_holds_there():
     effect = read_effect(fit_law(rows, "follows ~ support"), "support")
     assert effect.low < 2 < effect.high
     assert effect.value == pytest.approx(2, abs=0.1)
+
+
+def test_an_agent_that_never_moves_has_no_propagation_ratio():
+    """What is left of a belief after a request that moves nothing is rounding, and no measure of an editor."""
+    belief = np.array([0.1, 0.2, 0.7])
+    moved = belief / belief.sum() - belief
+    assert np.isnan(divide_sums(0.3, float(moved @ moved)))
+    assert np.isnan(divide_sums(0.0, 0.0))
+    assert divide_sums(0.5, 2.0) == 0.25

@@ -38,6 +38,8 @@ from testbed.scores.statistics import Estimate, estimate_metrics
 FACTS, FOLDS, RIDGE = 4, 5, 0.1
 """Consequences of a request whose kinship is measured; parts of the subjects; the penalty of a ridge, times
 the number of subjects, of states of unit variance."""
+ROUNDING = 1e-12
+"""No sum of squared changes of beliefs is as small."""
 OUTCOMES = ("propagation", "followed", "stays", "damage", "success")
 
 
@@ -75,8 +77,13 @@ def measure_edits(
                 if c.role == STATED or (c.role == FOLLOWS and support[case.request[1:3]] >= 2):
                     sums["stays" if c.role == STATED else "followed"].append((float(is_right), 1.0))
         totals = {outcome: np.sum(pairs, axis=0) for outcome, pairs in sums.items()}
-        found[name] = {key: float(part / of) if of else float("nan") for key, (part, of) in totals.items()}
+        found[name] = {outcome: divide_sums(*pair) for outcome, pair in totals.items()}
     return found
+
+
+def divide_sums(part: float, of: float) -> float:
+    """A ratio of sums; nan where the second is nothing but rounding, such as of an agent that never moves."""
+    return float(part / of) if of > ROUNDING else float("nan")
 
 
 def read_predictors(run: OpenRun, cases: Sequence[Case], seed: int) -> dict[str, float]:
