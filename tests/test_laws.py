@@ -22,7 +22,7 @@ def test_a_law_predicts_other_kinds_if_it_holds_there():
 
 
 def test_an_agent_that_never_moves_has_no_propagation_ratio():
-    """What is left of a belief after a request that moves nothing is rounding, and no measure of an editor."""
+    """What is left of a belief after a request that moves nothing is rounding and measures no editor."""
     belief = np.array([0.1, 0.2, 0.7])
     moved = belief / belief.sum() - belief
     assert np.isnan(divide_sums(0.3, float(moved @ moved)))
