@@ -22,7 +22,8 @@ The words above and before a cell, and those of `all`, say which figure it is: t
 its words (its record, table, section, labels and name), and the fewest others. `-` marks a row or column that
 no record has; `row 3` and `column 2` stand for printed words that are not alone. A number that the figure
 rounds to stays as it is; any other, and a `?`, is written anew. The words of a table are the writer's;
-the column *verdict* beside what papers print is computed (`experiments.verdicts`).
+the column *verdict* beside what papers print is computed (`experiments.verdicts`). `decisions` in a record's
+place are figures that are computed each time from what records have (`experiments.measures.agreement`).
 
 A table that cannot be filled, such as a comparison in words, stands below the command that found it:
 
@@ -40,6 +41,7 @@ from corpus.errors import InputError
 from experiments.command import launch_module
 from experiments.doc_pictures import CHARTS, Chart, Words, draw_chart
 from experiments.figures import FIGURES, Figure, read_figures
+from experiments.measures.agreement import figures_by_size
 from experiments.record import RECORDS
 from experiments.verdicts import fill_verdicts
 from testbed.console import say
@@ -54,6 +56,8 @@ PRINTED = re.compile(
 ROUNDING = 0.51
 """Of the last printed digit; half would refuse what binary numbers round the other way."""
 NOT_RECORDED, OPEN = "-", "?"
+COMPUTED = {"decisions": figures_by_size}
+"""What stands in a record's place."""
 ARROWS = " \u2191\u2193"
 """Behind the heads of columns, where high or low is better."""
 
@@ -200,9 +204,10 @@ class Index:
 
     def __init__(self, record: str) -> None:
         path = RECORDS / record / FIGURES
-        if not path.exists():
+        if record not in COMPUTED and not path.exists():
             raise InputError(f"{record} is no record; records are the folders of {RECORDS}")
-        self.figures = [one for one in read_figures(path) if one.row >= 0 and one.over is None]
+        figures = COMPUTED[record]() if record in COMPUTED else read_figures(path)
+        self.figures = [one for one in figures if one.row >= 0 and one.over is None]
         self.words = [
             frozenset((record, one.table, one.section, *one.labels, one.figure.rstrip(ARROWS)))
             for one in self.figures

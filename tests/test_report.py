@@ -24,8 +24,9 @@ from testbed.evaluations.catalogue import recorded_evaluation_named
 from testbed.evaluations.hase.metrics import FOLLOWS, GAINED, RATIO
 from testbed.evaluations.hase.pictures import panel_case
 from testbed.evaluations.hase.support import control_table
+from testbed.evaluations.taxi import metrics as taxi
 from testbed.pages.edit_pictures import choose_cases
-from testbed.pages.sections import find_few
+from testbed.pages.sections import describe_reach, find_few
 from testbed.run.runs import Run
 from testbed.run.world import load_world
 from testbed.scores.comparison import compare_editors, describe_incomparable, reference_named
@@ -750,6 +751,12 @@ def test_the_first_table_has_every_editor_and_every_floor(page, editors):
     )
     assert seconds[-3:] == ["-"] * 3
     assert table["foot"][0][column][1] is None, "two worlds detect nothing"
+
+
+def test_under_the_first_table_stands_how_far_its_order_reaches(page):
+    html = (page / "index.html").read_text(encoding="utf-8")
+    assert html.count("6 of 11; consequence follows 0 of 0; ") == 1
+    assert describe_reach(taxi.METRICS) == ""
 
 
 def test_a_short_run_of_an_editor_is_on_the_first_screen_and_a_trial_is_not():

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.measures.agreement import decision_accuracy
+from experiments.measures.agreement import CONTEXT, decision_accuracy, decisions_by_size
+from testbed.evaluations.hase.metrics import METRICS
 from testbed.scores.statistics import Estimate
 
 
@@ -33,3 +34,17 @@ def test_decisions_by_hand():
     large = {"a": interval(0.9, 0.8, 1.0), "b": interval(0.5, 0.4, 0.6), "c": interval(0.45, 0.3, 0.5)}
     small = {name: interval(value, 0, 1) for name, value in (("a", 0.3), ("b", 0.2), ("c", 0.6))}
     assert decision_accuracy(small, large) == (0.5, 2), "a above b, not above c; b and c are not told apart"
+
+
+def test_what_a_report_says_of_size_is_what_records_have():
+    """Beside every headline, and alike for each of seven small models."""
+    found, fewer = decisions_by_size(), decisions_by_size(without=CONTEXT)
+    for metric in METRICS:
+        assert (metric.shown_in == "headline") <= (metric.alike is not None), metric.id
+        if metric.alike:
+            models = found[metric.title]
+            assert len(models) == 7
+            alike = {(round((share or 0) * pairs), pairs) for share, pairs in models.values()}
+            assert alike == {metric.alike}, metric.id
+            without = {pairs for _, pairs in fewer[metric.title].values()}
+            assert without == {5 if metric.id == "success" else 0}, metric.id

@@ -20,6 +20,8 @@ DISTANCE = (0.0, 1.0)
 """The limits of total variation, and of what else is a distance of probabilities."""
 _LEVELS: tuple[Place, ...] = ("headline", "compared", "table", "file")
 ARROWS: dict[str, str] = {"high": "↑", "low": "↓", "one": "→1"}
+SIZE_RECORDS = ("2026-11-26-transfer", "2026-11-27-transfer")
+"""Records of the same editors on models of several sizes, behind `MetricDefinition.alike`."""
 
 
 class MetricDefinition(NamedTuple):
@@ -38,6 +40,8 @@ class MetricDefinition(NamedTuple):
         of_claims: whether it is about truth values, so that who gives nothing else has it.
         label: as tables and pictures show it; its id if there is none.
         version: raised when the metric comes to another figure of the same answers.
+        alike: of the pairs of editors that surely differ in it on a model of 83 million parameters, how many
+            models of 0.4 to 20 million order alike, and how many pairs these are; None if not measured.
     """
 
     id: str
@@ -50,6 +54,7 @@ class MetricDefinition(NamedTuple):
     of_claims: bool = False
     label: str = ""
     version: int = 1
+    alike: tuple[int, int] | None = None
 
     @property
     def title(self) -> str:

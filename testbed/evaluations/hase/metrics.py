@@ -367,12 +367,13 @@ METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
         SUCCESS, "Share of requests that the edited model states.", "high", "headline", True, lambda a:
         a.mean_over(a.reader.answer == a.requested, a.at[REQUEST]), needs_edit=True, label="edit success",
+        alike=(6, 11),
     ),
     _define_must(
         MUST_CHANGE, CHILD,
         "Where the agent must change its answer about the consequence, as the old one is none of its best: "
         "share of answers that are the agent's new ones (propagation).", "headline", follows_sequences=True,
-    ),
+    )._replace(alike=(0, 0)),
     MetricDefinition(
         FOLLOWS_RIGHT,
         "The same, among consequences that the unedited model answered as the agent did. If the corpus never "
@@ -403,12 +404,13 @@ METRICS: tuple[MetricDefinition, ...] = (
         "0 none.", "one", "compared", True, lambda a: a.movement.propagation_ratio, needs_edit=True,
         label="propagation ratio",
     ),
-    *(right for right in _RIGHT if right.id == KEPT),
+    *(right._replace(alike=(6, 6)) for right in _RIGHT if right.id == KEPT),
     MetricDefinition(
         DAMAGE,
         "Distance to the agent's new belief (total variation) that the edit adds to a question, 0 where it "
         "comes nearer. Mean over random facts that no editor is told of (spot checks).",
         "low", "headline", compute=lambda a: a.movement_of_spot_checks.damage, needs_edit=True,
+        alike=(6, 6),
     ),
     MetricDefinition(
         SPILL, "Damage where the agent's belief did not change.", "low",
@@ -450,7 +452,7 @@ METRICS: tuple[MetricDefinition, ...] = (
         SKILL_RECALIBRATED, "Coherence gained after each model, edited and not, gets its best temperature, "
         "one a stratum, fitted on other cases. Mere softening or sharpening gains none.",
         "high", "headline", compute=lambda a: a.movement.skill_recalibrated, needs_edit=True,
-        label="coherence gained, recalibrated", version=2,
+        label="coherence gained, recalibrated", version=2, alike=(4, 4),
     ),
     _define_over_recalibrated(
         SKILL, "coherence gained", "high", lambda a: a.movement.skill_over_recalibrated),
