@@ -35,7 +35,7 @@ BY_HAND = {
 """Studies of Hase's evaluation, and with which options they are tried."""
 FEW = ("none", "lora-down")
 TOYS = {
-    "bets": {"worlds": 1, "editors": ("lora-down",)},
+    "bets": {"worlds": 1, "editors": ("lora-down", "rome")},
     "corrigibility": {"worlds": 1, "editors": ("lora-down",)},
     "counterfact": {"editors": FEW},
     "demo_worlds": {"worlds": 1, "editors": FEW, "tuned": 2},

@@ -7,25 +7,31 @@ ticket of each object, the sure gain is the total variation between two distribu
 
     order      A and then B, or B and then A: the same two requests
     undoing    A and then the true fact, or nothing
+    retraction A and then that it is taken back, or nothing
+    credence   A with a credence of 0.8 and then with 0.5, or with 0.5 at once
     mixture    after "A, perhaps" (credence 0.5), or the mean of what is believed after that and "it is o"
                over the objects o, weighed by how probable they then were: bets called off unless it is o
+    martingale before any edit, or the mean of what is believed after "it is o", weighed in the same way
 
-Whoever conditions has 0 of the first and the last, but for objects that are left out; of the second the agent
-has what the credence leaves open. A model that no edit changes has 0 of all three, so that two columns stand
-beside them: how probable A's object is after A, and how far A moves its consequence.
+Whoever conditions has 0 of order, credence, mixture and martingale, but for objects that are left out; of
+undoing the agent has what the credence leaves open, of retraction what else was read of A's object. A model
+that no edit changes has 0 of all, so that two columns stand beside them: how probable A's object is after A,
+and how far A moves its consequence. Whoever reads no credence is given A twice, or once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from bayes.interface import Agent
 from bayes.request import EditRequest
+from corpus.errors import InputError
 from corpus.files import read_json, write_json
 from corpus.seeds import generator, integer
 from experiments.study import Findings, Stage, Values
@@ -33,28 +39,30 @@ from lm.delta import Delta, compose_deltas
 from lm.editors.interface import edit_batch
 from testbed.engine.checks import prepare_editor
 from testbed.engine.evidence import evidence_of
-from testbed.engine.requests import tell_method
+from testbed.engine.requests import sentences_of, tell_method
 from testbed.open_run import OpenRun, open_run
 from testbed.protocol import Case
 from testbed.run.model import corpus_sample
 from testbed.scores.distances import total_variation
-from testbed.scores.metric import Metric
+from testbed.scores.metric import mean_of
 from testbed.scores.statistics import Estimate, estimate_metrics
 from testbed.scores.tables import Cell, Table
 
-PERHAPS = 0.5
+LIKELY, PERHAPS = 0.8, 0.5
 AGENT = "the agent"
-COLUMNS = {
-    "believed": "A believed", "moved": "consequence moved", "order": "order", "undoing": "undoing",
-    "mixture": "mixture",
-}  # fmt: skip
-"""What each bet comes to, as tables call it."""
+BETS = ("order", "undoing", "retraction", "credence", "mixture", "martingale")
+DONE = {"believed": "A believed", "moved": "consequence moved"}
+"""What A does, as tables call it."""
+ALL, CONSEQUENCE = slice(None), slice(1, 2)
+"""Questions of a bet on which there is a stake."""
 MOST_SUBJECTS = 10**9
 """Of one world."""
 MOST_OBJECTS = 4
-"""Objects that the mixture is over, the likeliest; on others nobody bets."""
+"""Objects that mixture and martingale are over, the likeliest; on others nobody bets."""
 Answers = Callable[[Sequence[EditRequest]], np.ndarray]
-"""Requests, one on top of the other -> float64[R, K]: what is then believed of each question of a bet."""
+"""Requests, one on top of the other -> float64[R, K]: what is then believed of each question of a bet.
+
+InputError: somebody who can be told no such request."""
 
 
 class Bet(NamedTuple):
@@ -65,19 +73,22 @@ class Bet(NamedTuple):
         questions: relations of its subject: A's, its consequence's, and the others.
         second: B, about the consequence.
         truth: what A contradicts, as evidence to whoever heard A.
-        perhaps: A with a credence of 0.5.
+        retraction: that A is taken back; to editors, who have no words for it, its denial.
+        likely, perhaps: A with a credence of 0.8, of 0.5.
     """
 
     case: Case
     questions: tuple[int, ...]
     second: EditRequest
     truth: EditRequest
+    retraction: EditRequest
+    likely: EditRequest
     perhaps: EditRequest
 
 
 def bets_of(findings: Findings, cell: Values, name: str) -> Path:
-    """The file of what is won from an editor in a world."""
-    return findings.run_of(cell).folder / f"bets-{findings.options.edits}-{name.replace(' ', '-')}.json"
+    """The file of what is won from an editor in a world, question by question."""
+    return findings.run_of(cell).folder / f"stakes-{findings.options.edits}-{name.replace(' ', '-')}.json"
 
 
 def betting_stages(findings: Findings) -> Iterator[Stage]:
@@ -94,25 +105,33 @@ def betting_stages(findings: Findings) -> Iterator[Stage]:
             yield f"bets against {name} in {findings.run_of(cell).name}", partial(bet, cell, name)
 
 
-def gains_of(findings: Findings) -> dict[str, dict[str, Estimate]]:
-    """What is won, by editor."""
+def gains_of(findings: Findings, questions: slice = ALL) -> dict[str, dict[str, Estimate]]:
+    """What is won, by editor, with a stake on some questions of each bet."""
     return {
-        name: estimate_gains([read_json(bets_of(findings, cell, name))["bets"] for cell in findings.cells])
+        name: estimate_gains(
+            [read_json(bets_of(findings, cell, name))["bets"] for cell in findings.cells], questions
+        )
         for name in (AGENT, *findings.options.editors)
     }
 
 
-def gains_table(findings: Findings) -> Iterator[Table]:
-    """A row an editor."""
-    rows: list[list[Cell]] = [[name, *gains.values()] for name, gains in gains_of(findings).items()]
+def gains_tables(findings: Findings) -> Iterator[Table]:
+    """A row an editor: with a stake on every question of a subject, and on the consequence alone."""
+    gains = gains_of(findings)
+    untold = [name for name, of in gains.items() if not of["retraction"].cases]
     note = (
-        "The last three: what is surely won for each unit at stake, a mean over a subject's questions. "
-        "± is half of a 95% interval over worlds and subjects."
+        "All but two: what is surely won for each unit at stake, a mean over a subject's questions. "
+        "± is half of a 95% interval over worlds and subjects. "
     )
-    yield Table("bets", "Bets against two edits", ["editor", *COLUMNS.values()], rows, note)
+    note += f"No retraction can be told to {', '.join(untold)}." if untold else ""
+    rows: list[list[Cell]] = [[name, *of.values()] for name, of in gains.items()]
+    yield Table("bets", "Bets against two edits", ["editor", *DONE.values(), *BETS], rows, note)
+    alone = gains_of(findings, CONSEQUENCE).items()
+    rows = [[name, *(of[bet] for bet in BETS)] for name, of in alone]
+    yield Table("consequence", "Bets on the consequence alone", ["editor", *BETS], rows)
 
 
-def bet_against(run: OpenRun, name: str, count: int, seed: int) -> list[dict[str, float]]:
+def bet_against(run: OpenRun, name: str, count: int, seed: int) -> list[dict[str, Any]]:
     """Edit by one editor, or ask the agent itself, and say what is won in each of some bets."""
     bets, objects = draw_bets(run, count, seed), run.world.graph.objects
     if name == AGENT:
@@ -127,13 +146,14 @@ def bet_against(run: OpenRun, name: str, count: int, seed: int) -> list[dict[str
     ]
 
 
-def estimate_gains(by_world: Sequence[Sequence[dict[str, float]]]) -> dict[str, Estimate]:
-    """Means over the bets of all worlds, with intervals over worlds and subjects."""
+def estimate_gains(by_world: Sequence[Sequence[dict[str, Any]]], questions: slice) -> dict[str, Estimate]:
+    """Means over the bets of all worlds, with intervals over worlds and subjects; nan where none was made."""
     rows = [*chain.from_iterable(by_world)]
     world = np.repeat(np.arange(len(by_world)), [*map(len, by_world)])
     clusters = {"subject": world * MOST_SUBJECTS + [row["subject"] for row in rows], "world": world}
-    values = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
-    metrics = {name: Metric(of, np.ones(len(of)), limits=(0, 1)) for name, of in values.items()}
+    values = {name: np.array([row[name] for row in rows]) for name in DONE}
+    values |= {name: np.array([np.mean(row[name][questions] or np.nan) for row in rows]) for name in BETS}
+    metrics = {name: mean_of(of, among=~np.isnan(of))._replace(limits=(0, 1)) for name, of in values.items()}
     return estimate_metrics(metrics, clusters, np.ones(len(rows), bool))
 
 
@@ -149,30 +169,41 @@ def draw_bets(run: OpenRun, count: int, seed: int) -> list[Bet]:
         second = EditRequest(s, consequence, int(rng.choice(objects)))
         heard = run.agent.with_edit(case.request)
         truth = evidence_of(heard, EditRequest(s, r, case.truth), case.credence)
-        perhaps = evidence_of(run.agent, EditRequest(s, r, case.request.object), PERHAPS)
         second = evidence_of(run.agent, second, case.credence)
-        bets.append(Bet(case, (r, consequence, *others), second, truth, perhaps))
+        retraction = EditRequest(*case.requested_fact, form="retraction")
+        unsure = (retraction._replace(form="probability", probability=p) for p in (LIKELY, PERHAPS))
+        bets.append(Bet(case, (r, consequence, *others), second, truth, retraction, *unsure))
     return bets
 
 
-def sure_gains(bet: Bet, objects: np.ndarray, answers: Answers) -> dict[str, float]:
-    """What is surely won for each unit at stake, the mean over a bet's questions; and what A does.
+def sure_gains(bet: Bet, objects: np.ndarray, answers: Answers) -> dict[str, Any]:
+    """What is surely won for each unit at stake, by bet a list over its questions; and what A does.
+
+    The list of a bet that cannot be made is empty.
 
     Args:
         objects: int[K], the columns of answers.
     """
-    first, second, truth, perhaps = bet.case.request, bet.second, bet.truth, bet.perhaps
+    first, second, perhaps = bet.case.request, bet.second, bet.perhaps
     before, after, unsure = answers([]), answers([first]), answers([perhaps])
-    likeliest = np.argsort(-unsure[0], kind="stable")[:MOST_OBJECTS]
-    weights = unsure[0, likeliest] / unsure[0, likeliest].sum()
-    settled = [EditRequest(*first[:2], int(o), kind="correction") for o in objects[likeliest]]
-    mixed = np.tensordot(weights, [answers([perhaps, one]) for one in settled], 1)
+
+    def settle(believed: np.ndarray, *told: EditRequest) -> np.ndarray:
+        likeliest = np.argsort(-believed[0], kind="stable")[:MOST_OBJECTS]
+        likeliest = likeliest[believed[0, likeliest] > 0]
+        weights = believed[0, likeliest] / believed[0, likeliest].sum()
+        settled = [EditRequest(*first[:2], int(o), kind="correction") for o in objects[likeliest]]
+        return np.tensordot(weights, [answers([*told, one]) for one in settled], 1)
+
     pairs = {
         "order": (answers([first, second]), answers([second, first])),
-        "undoing": (before, answers([first, truth])),
-        "mixture": (unsure, mixed),
+        "undoing": (before, answers([first, bet.truth])),
+        "credence": (unsure, answers([bet.likely, perhaps])),
+        "mixture": (unsure, settle(unsure, perhaps)),
+        "martingale": (before, settle(before)),
     }
-    gains = {name: float(total_variation(*pair).mean()) for name, pair in pairs.items()}
+    with suppress(InputError):
+        pairs["retraction"] = (before, answers([first, bet.retraction]))
+    gains = {name: total_variation(*pairs[name]).tolist() if name in pairs else [] for name in BETS}
     believed = float(after[0, np.searchsorted(objects, first.object)])
     return gains | {"believed": believed, "moved": float(total_variation(before, after)[1])}
 
@@ -223,8 +254,11 @@ class EditedAnswers:
         if requests not in deltas:
             *earlier, latest = requests
             carried = self._delta_after(bet, tuple(earlier), deltas)
-            credence = PERHAPS if latest == bet.perhaps else bet.case.credence
+            credence = latest.probability if latest.form == "probability" else bet.case.credence
             case = bet.case._replace(request=latest, credence=credence)
+            if latest.form == "retraction":
+                denial = sentences_of(latest._replace(form="denial"))
+                case = case._replace(told=tuple(denial), learned="sentence")
             told = tell_method(self.run.world.tokenizer, [case], self.method)
             model = self.run.model.with_delta(carried)
             made, _ = edit_batch(self.method.editor, model, self.state, told[""].batch, self.key[None])
