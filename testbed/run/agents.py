@@ -102,7 +102,8 @@ def paper_agent(world: World, config: PaperAgentConfig | None = None) -> PaperAg
     graph, evidence, config = world.graph, evidence_from(world.sentences), config or PaperAgentConfig()
     entities, objects = len(graph.entities), graph.objects
     multiplicity = config.evidence_multiplicity or float(world.reshuffles)
-    mass = float(len(objects)) if config.prior == "ones" else 1.0
+    masses = {"one": 1.0, "ones": float(len(objects))}
+    mass = masses[config.prior] if isinstance(config.prior, str) else config.prior
     agent = fit_paper(evidence, graph.upstream, entities, objects, mass, multiplicity)
     return replace(agent, edit_weight=config.edit_weight)
 

@@ -128,9 +128,9 @@ class PaperAgentConfig:
     evidence_multiplicity: float | None = None
     """How often it counts each sentence. By default once for each document that has it, which is 5 times as
     published; 1 counts no copy as evidence."""
-    prior: Literal["one", "ones"] = "one"
-    """Mass of its Dirichlet prior. one: 1 in all, which reproduces the paper's errors before an edit; ones: 1
-    for each object of the world, as the paper prints it."""
+    prior: Literal["one", "ones"] | float = "one"
+    """Mass of its Dirichlet prior in all, such as 0.1. one: 1, which reproduces the paper's errors before an
+    edit; ones: 1 for each object of the world, as the paper prints it."""
     edit_weight: float | None = None
     """How many statements a request weighs, such as the paper's n = 1000. By default n', the fewest that
     bring the belief in it to cases.credence, or halfway to 1."""
@@ -140,6 +140,8 @@ class PaperAgentConfig:
             raise ValueError(f"edit-weight must be a positive number; it is {self.edit_weight}")
         if self.evidence_multiplicity is not None and not 0 < self.evidence_multiplicity < math.inf:
             raise ValueError("evidence-multiplicity must be a positive number")
+        if not isinstance(self.prior, str) and not 0 < self.prior < math.inf:
+            raise ValueError(f"prior must be one, ones or a positive number; it is {self.prior}")
 
 
 def as_plain_data(settings: Any) -> Any:
