@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import experiments
@@ -14,7 +15,7 @@ from corpus.errors import InputError
 from experiments import record, redraw, study
 from experiments.command import run_module
 from experiments.figures import FIGURES, read_figures
-from experiments.studies import law, learning, reach
+from experiments.studies import law, learning, reach, readings
 from experiments.study import Findings, command_of_options
 from testbed.engine.catalogue import whose_options
 from testbed.presets import EDIT
@@ -51,7 +52,7 @@ TOYS = {
     "nine_questions": {"worlds": 1, "editors": (*FEW, "full")},
     "pretrain": {"preset": "laptop"},
     "reach": {"worlds": 1, "editors": ("lora-down",)},
-    "readings": {"worlds": 1},
+    "readings": {"worlds": 1, "editors": FEW},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},
     "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
     "support_law": {"worlds": 1, "editors": ("lora-down",)},
@@ -212,6 +213,11 @@ def test_a_study_runs_from_nothing_to_its_record(name, changes, toys, trained, t
     names = {editor for cell in findings.cells for editor in findings.study.editors(cell)}
     assert {one.labels[-3] for one in figures if one.table == "found"} == names
     assert {one.table for one in figures} > {"found"} or not names
+    if name == "readings":
+        first, *others = ([one.results for one in findings.results(reading=by)] for by in readings.READINGS)
+        for one, other in (pair for results in others for pair in zip(first, results, strict=True)):
+            np.testing.assert_array_equal(one.cases["object"], other.cases["object"])
+            np.testing.assert_array_equal(one.choices.lm_answer, other.choices.lm_answer)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from experiments.figures import FIGURES, Figure, read_figures
 from experiments.record import RECORDS
 from testbed.scores.metric import SIZE_RECORDS
 from testbed.scores.statistics import Estimate
+from testbed.scores.tables import Cell, Table
 
 LARGE = "pretrain-paper-fast"
 """The model of 83 million parameters in `SIZE_RECORDS`; a small one is called as `transfer-5M-0`."""
@@ -71,3 +72,17 @@ def figures_by_size() -> Iterator[Figure]:
             if shares:
                 mean = sum(shares) / len(shares)
                 yield Figure("decisions", labels=(metric,), figure=size, value=mean)
+
+
+def decision_table(by: Mapping[str, Mapping[str, Estimate]], metric: str) -> Table:
+    """A row each of several models, worlds or judges: how often the others order editors as it does.
+
+    Args:
+        by: a metric's estimates, by model and by editor.
+    """
+    rows: list[list[Cell]] = []
+    for name, large in by.items():
+        shares = [decision_accuracy(small, large)[0] for small in by.values()]
+        rows.append([name, decision_accuracy(large, large)[1], *shares])
+    head = ["surely differ in", "pairs", *by]
+    return Table(f"decisions-{metric}", f"Ordered alike, by {metric}", head, rows)

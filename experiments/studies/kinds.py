@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from experiments.command import launch_module
-from experiments.measures.agreement import decision_accuracy
+from experiments.measures.agreement import decision_table
 from experiments.study import Changes, Findings, Study, Values, WorldOptions
 from testbed.evaluations.kinds import metrics as m
 from testbed.scores.frame import EDITOR
@@ -88,12 +88,7 @@ def tables_of(findings: Findings) -> Iterator[Table]:
             law: {one.name: one.frame.cell(metric, one.name, subset) for one in findings.editors(law=law)}
             for law in LAWS
         }
-        rows: list[list[Cell]] = []
-        for law, large in by_law.items():
-            shares = [decision_accuracy(small, large)[0] for small in by_law.values()]
-            rows.append([law, decision_accuracy(large, large)[1], *shares])
-        head = ["surely differ in", "pairs", *LAWS]
-        yield Table(f"decisions-{metric}", f"Ordered alike, by {metric}", head, rows)
+        yield decision_table(by_law, metric)
 
 
 def choose_settings(findings: Findings) -> Table:
