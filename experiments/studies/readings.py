@@ -128,7 +128,7 @@ def distance_table(by: Mapping[str, Sequence[ScoredEditor]], about: str) -> Tabl
             reading: measure_distance(editors[i], when, about == "consequence")
             for reading, editors in by.items()
         }
-        rows.append([name, min(PRIORS, key=lambda prior, far=far: far[prior].value), *far.values()])
+        rows.append([name, min((far[prior].value, prior) for prior in PRIORS)[1], *far.values()])
     head = ["editor", "nearest prior", *by]
     return Table(f"distance-{about}", f"Distance to each agent: {about}", head, rows, words=2)
 
@@ -152,7 +152,6 @@ STUDY = Study(
         {"seed": seed, "reading": reading} for seed in range(options.worlds) for reading in READINGS
     ],
     run="demo-worlds-{seed}",
-    pool=("seed",),
     edit=changes_of,
     quick=True,
     subsets=SUBSETS,
