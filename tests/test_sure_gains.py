@@ -146,9 +146,9 @@ def test_who_takes_nothing_back_has_an_empty_cell_and_a_name_in_the_note(tmp_pat
             path.parent.mkdir(parents=True, exist_ok=True)
             bets = [{"subject": s} | sure_gains(BET, OBJECTS, answers) for s in range(5)]
             write_json(path, {"bets": bets})
-    for questions, best in ((slice(None), np.mean), (CONSEQUENCE, lambda some: some[1])):
+    for questions, taken in ((slice(None), np.mean), (CONSEQUENCE, lambda some: some[1])):
         found = gains_of(findings, questions)["rome"]["order"]
-        assert found.value == pytest.approx(best(sure_gains(BET, OBJECTS, refuses)["order"]))
+        assert found.value == pytest.approx(taken(sure_gains(BET, OBJECTS, refuses)["order"]))
     tables = [*gains_tables(findings)]
     empty = [row[table.header.index("retraction")] for table in tables for row in table.rows]
     assert [np.isnan(cell.value) for cell in empty] == [False, True] * 2

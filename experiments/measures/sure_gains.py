@@ -16,7 +16,8 @@ ticket of each object, the sure gain is the total variation between two distribu
 Whoever conditions has 0 of order, credence, mixture and martingale, but for objects that are left out; of
 undoing the agent has what the credence leaves open, of retraction what else was read of A's object. A model
 that no edit changes has 0 of all, so that two columns stand beside them: how probable A's object is after A,
-and how far A moves its consequence. Whoever reads no credence is given A twice, or once.
+and how far A moves its consequence. To editors a credence is the least that is to be believed; who reads none
+is given A twice, or once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -120,8 +121,9 @@ def gains_tables(findings: Findings) -> Iterator[Table]:
     gains = gains_of(findings)
     untold = [name for name, of in gains.items() if not of["retraction"].cases]
     note = (
-        "All but two: what is surely won for each unit at stake, a mean over a subject's questions. "
-        "± is half of a 95% interval over worlds and subjects. "
+        "Of each bet: what is surely won for each unit at stake, a mean over a subject's questions. ± is "
+        "half of a 95% interval over worlds and subjects. Editors lower no credence: it is the least to be "
+        "believed, or they read none. "
     )
     note += f"No retraction can be told to {', '.join(untold)}." if untold else ""
     rows: list[list[Cell]] = [[name, *of.values()] for name, of in gains.items()]
