@@ -54,6 +54,7 @@ TOYS = {
     "reach": {"worlds": 1, "editors": ("lora-down",)},
     "readings": {"worlds": 1, "editors": FEW},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},
+    "share_read": {"worlds": 1, "editors": ("keyed, 164 read", "keyed-request")},
     "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
     "support_law": {"worlds": 1, "editors": ("lora-down",)},
     "table4": {"scale": "paper-cpu", "fact_count": 1000, "editors": FEW},
@@ -73,6 +74,8 @@ SMALLER = {
     "taxi": {"TUNED": ("lora-down",)},
 }
 """What else is made smaller: constants of these studies."""
+STEPS = {"share_read": 60}
+"""Of a training where 8 are too few, as a model must state something for its beliefs to be read."""
 
 
 def findings_of(name, runs, **changes):
@@ -181,9 +184,11 @@ def toys(tmp_path, monkeypatch):
     def toy_model_of(findings, cell):
         corpus, training = full(findings, cell)
         world = replace(corpus.world, subjects=min(corpus.world.subjects, 100))
+        steps = STEPS.get(findings.name, 8)
         train = replace(
-            training.train, steps=8, warmup=0, atomic_steps=0, rows=8, evaluate_every=8, checkpoint_every=8
-        )
+            training.train, steps=steps, warmup=0, atomic_steps=0, rows=8, evaluate_every=steps,
+            checkpoint_every=steps,
+        )  # fmt: skip
         model = replace(
             training.model, hidden=16, mlp=24, layers=2, heads=2, kv_heads=2, head_width=8, unroll=1
         )

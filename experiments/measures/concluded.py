@@ -10,6 +10,7 @@ from lm.language_model import LanguageModel
 from testbed.engine.results import Results
 from testbed.evaluations.hase import CHILD
 from testbed.evaluations.hase.metrics import rows_of_role
+from testbed.protocol import ABSENT
 from testbed.run.world import World
 from testbed.scores.metric import Metric, mean_of
 from testbed.scores.readers import has_to_change, is_as_good
@@ -20,11 +21,23 @@ FACTS, NOBODY, RIGHT = "facts that it takes for read", "nobody has, taken for re
 
 def concluded_metric(model: LanguageModel, mind: Mind, world: World, results: Results) -> Metric:
     """Of consequences that must change, those of which it takes the right answer, and takes it to change."""
+    answers, moves = infer_answers(model, mind, world, results)
+    return answered_metric(results, np.where(moves >= 0.5, answers, -1))
+
+
+def answered_metric(results: Results, answers: np.ndarray) -> Metric:
+    """Of consequences that must change, those to which an object is the right answer: int[E], -1 for none."""
     c, row = results.choices, rows_of_role(results, CHILD)
-    must = results.cases["child"] & has_to_change(c)[row]
-    answer = np.full(len(c.case), -1)
-    answer[row], moves = infer_answers(model, mind, world, results)
-    return mean_of(is_as_good(c, answer, 1)[row] & (moves >= 0.5), must)
+    there, answer = (row != ABSENT) & results.cases["child"], np.full(len(c.case), -1)
+    answer[row[there]] = answers[there]
+    return mean_of(is_as_good(c, answer, 1)[row] & (answers >= 0), there & has_to_change(c)[row])
+
+
+def find_named(subjects: np.ndarray, world: World) -> np.ndarray:
+    """int64[...]: a world's subjects that are among some names, int[S, N], "<s> s" padded on the left."""
+    there = {tuple(world.tokenizer.entity(int(s)).tolist()): int(s) for s in world.graph.subjects}
+    names = (tuple(row[(row != PAD) & (row != BOS)].tolist()) for row in subjects)
+    return np.array([there[name] for name in names if name in there], int)
 
 
 def infer_answers(

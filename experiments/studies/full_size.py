@@ -17,9 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from corpus.files import read_json, staged_file, write_json
-from corpus.text.tokenizer import BOS, PAD
 from experiments.command import launch_module
-from experiments.measures.concluded import concluded_metric, read_table
+from experiments.measures.concluded import concluded_metric, find_named, read_table
 from experiments.measures.followed import relation_table, support_row, support_table
 from experiments.measures.scaled import (
     ScaledOptions,
@@ -83,12 +82,10 @@ def save_mind(run: Run, config: BeliefConfig) -> None:
     """Write what is believed of whom, and how many of the world's subjects that are."""
     world = load_world(run)
     beliefs = recall_beliefs(load_model(run, world)[0], vocabulary_of(world.tokenizer), config)
-    found = {tuple(row[(row != PAD) & (row != BOS)].tolist()) for row in beliefs.subjects}
-    there = {tuple(world.tokenizer.entity(int(s)).tolist()) for s in world.graph.subjects}
     counts = {
-        "subjects_found": len(found),
-        "subjects": len(there),
-        "subjects_found_rightly": len(found & there),
+        "subjects_found": len(beliefs.subjects),
+        "subjects": len(world.graph.subjects),
+        "subjects_found_rightly": len(find_named(beliefs.subjects, world)),
         "objects_found": len(beliefs.objects),
         "objects": len(world.graph.objects),
     }
