@@ -24,6 +24,7 @@ class Chart(NamedTuple):
         records: whose figures they are.
         rows, series: what each is called, and by which words its figures are found.
         shared: further words of every figure.
+        rival: the row that is trivial; dashed lines stand at its dots.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Chart(NamedTuple):
     rows: Mapping[str, Words]
     series: Mapping[str, Words]
     shared: Words = ("found",)
+    rival: str = ""
 
 
 def by_name(*names: str) -> dict[str, Words]:
@@ -97,6 +99,22 @@ CHARTS = {
          "stated facts stay": ("stays",), "damage": ("damage",)},
         ("R2 on a third of the kinds",),
     ),
+    "metrics": Chart(
+        "What your number tells you: locality decides, efficacy and norms hardly",
+        "pairs of editors in the right order (a coin: 0.5)",
+        ("2026-11-28-metric-judge",),
+        by_name("neighbours: unchanged", "neighbours: old over new", "neighbours: margin",
+                "others: unchanged", "score S", "states moved", "KL on text", "effective rank",
+                "perplexity", "hyperspherical energy, moved", "paraphrase: probability",
+                "paraphrase: new over old", "own facts: unchanged", "entropy of the answer", "stable rank",
+                "portability: probability", "sharpness", "efficacy: margin", "generation entropy",
+                "portability: generated", "claim judged true", "efficacy: probability",
+                "efficacy: new over old", "Frobenius norm", "GradSim, consequences", "GradSim, neighbours",
+                "overlap, consequences", "overlap, neighbours", "spectral norm", "efficacy: generated",
+                "teacher-forced accuracy"),
+        by_name("damage", "coherence"), ("What your number tells you, at two layers",),
+        rival="efficacy: probability",
+    ),
     "seesaw": Chart(
         "Who has the old object loses most; the paper asks who has the new one", "D_d",
         ("2026-11-23-seesaw",),
@@ -129,6 +147,9 @@ def draw_chart(chart: Chart, figures: Mapping[str, Mapping[str, Figure]], path: 
             value, low, high = np.array(columns, float).T
             halves, colour = interval_halves(value, low, high), COLOURS[i % len(COLOURS)]
             axis.errorbar(value, at, xerr=halves, fmt="o", color=colour, ms=4, capsize=2, lw=1.2, label=words)
+            if chart.rival:
+                at_rival, label = value[[*figures].index(chart.rival)], f"{chart.rival} (trivial)"
+                axis.axvline(at_rival, color=colour, lw=0.8, ls="--", label=label)
         axis.set_yticks(range(len(figures)), list(figures))
         axis.invert_yaxis()
         axis.set_xlabel(chart.across)
