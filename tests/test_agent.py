@@ -26,7 +26,7 @@ items = st.lists(
 edits = st.tuples(
     st.integers(0, SUBJECTS - 1), st.integers(0, RELATIONS - 1), st.integers(0, SIZE - 1), st.floats(1, 3000)
 )
-settings = st.tuples(st.sampled_from([0.1, 1.0, 6.0, 10.0]), st.sampled_from([1.0, 5.0]))
+settings = st.tuples(st.sampled_from([0.1, 0.5, 1.0, 6.0, 10.0]), st.sampled_from([1.0, 5.0]))
 everything = [(s, r) for s in range(SUBJECTS) for r in range(RELATIONS)]
 objects = np.arange(SIZE)
 

@@ -3,10 +3,10 @@
 Command:
     python -m experiments.readings
 
-Requests by the paper's sampler and agent, in the demo's worlds, are put to six editors. What they did is then
-judged by six agents that have read the same corpus: the paper's with a prior of mass 0.1, 1, 10 and one for
-each object (ones), to which a request is evidence of weight n'; with mass 1 and the weight n = 1000; and the
-exact agent, on such a corpus an approximation. All but the paper's own columns are of requests that
+Requests by the paper's sampler and agent, in the demo's worlds, are put to six editors. What they did, and no
+edit, is judged by six agents that have read the same corpus: the paper's with a prior of mass 0.1, 1, 10 and
+one for each object (ones), to which a request is evidence of weight n'; with mass 1 and the weight n = 1000;
+and the exact agent, on such a corpus an approximation. All but the paper's own columns are of requests that
 contradict the truth. Ordered alike: of the pairs of editors that surely differ by one agent, the share that
 another orders alike. The votes are three on each consequence, whether it followed by the exact agent, each
 wrong in one of ten. Edits are made anew for each agent, and come out the same. Takes ten minutes of one core
