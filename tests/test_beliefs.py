@@ -171,6 +171,29 @@ def test_beliefs_are_read_once(toy, tmp_path, monkeypatch):
         recall_beliefs(toy.model, vocabulary, replace(FEW, top=8))
 
 
+def test_a_killed_reading_goes_on(toy, read, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(recall, "PART", 0.0)
+    vocabulary, rank, calls = vocabulary_of(toy.world.tokenizer), beliefs._best_names, []
+
+    def die(*prompts, **tree):
+        calls.append(tree)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return rank(*prompts, **tree)
+
+    monkeypatch.setattr(beliefs, "_best_names", die)
+    with pytest.raises(KeyboardInterrupt):
+        recall_beliefs(toy.model, vocabulary, FEW)
+    (parts,) = recall.cache_folder().iterdir()
+    assert {path.stem for path in parts.iterdir()} >= {"subjects", "objects of 0", "beliefs of 0"}
+    monkeypatch.setattr(beliefs, "find_subjects", None)
+    monkeypatch.setattr(beliefs, "_name_each", lambda *_: [])
+    for one, other in zip(recall_beliefs(toy.model, vocabulary, FEW), read, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not parts.exists()
+
+
 def test_samples_follow_the_models_probabilities(toy):
     prompts = np.full((3000, 1), BOS, np.int32)
     context = toy.model.read_prompts(prompts)

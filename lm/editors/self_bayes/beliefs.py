@@ -7,7 +7,7 @@ tells how often it has read it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -34,6 +34,10 @@ NARROW = 8
 UNREAD, MENTIONED = 0.01, 0.1
 """A belief is read again, with more beginnings, where more than so much of its probability was not read and
 the model mentions the relation at least at this share of the subject's most frequent one."""
+
+Arrays = tuple[np.ndarray, ...]
+Keep = Callable[[str, Callable[[], Arrays]], Arrays]
+"""Given the name of a part of the reading and what reads it: the part, which may have been read before."""
 
 
 class Beliefs(NamedTuple):
@@ -69,19 +73,31 @@ def want_names(tree: NameTree, is_wanted: np.ndarray) -> NameTree:
     return tuple(reversed(levels))
 
 
-def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefConfig) -> Beliefs:
+def read_beliefs(
+    model: LanguageModel,
+    vocabulary: Vocabulary,
+    config: BeliefConfig,
+    keep: Keep = lambda _, read: read(),
+) -> Beliefs:
     """Whom the model speaks of, and what it believes about them.
+
+    Args:
+        keep: keeps the parts of the reading, such as one relation, so that a killed one can go on.
 
     Raises:
         InputError: the model names nobody or nothing.
     """
     relations = [tuple(row[row != PAD].tolist()) for row in np.asarray(vocabulary.relations)]
     words = set(np.asarray(vocabulary.words).tolist())
-    subjects, relation_probability = find_subjects(model, relations, words, config.longest, config.subjects)
+    subjects, relation_probability = keep(
+        "subjects", lambda: find_subjects(model, relations, words, config.longest, config.subjects)
+    )
     prompts = [np.asarray(side_by_side(subjects, name[None])) for name in relations_of(vocabulary)]
     is_mentioned = relation_probability >= MENTIONED * relation_probability.max(axis=1, keepdims=True)
     said = sample_objects(model, relations, words, config)
-    relation_names = name_objects(model, prompts, is_mentioned, said, config.seed) if len(subjects) else []
+    relation_names = []
+    if len(subjects):
+        relation_names = name_objects(model, prompts, is_mentioned, said, config.seed, keep)
     relation_names = [
         [name for name in names if not any(name[: len(rest)] == rest for rest in rests)]
         for names, rests in zip(relation_names, name_rests(relations), strict=len(subjects) > 0)
@@ -89,28 +105,43 @@ def read_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefCon
     object_names = sorted(set().union(*relation_names))
     if not object_names:
         raise InputError("the model states no fact twice, so there are no beliefs to read; train it longer")
-    width = 1 + max(map(len, object_names))
-    table = np.full((len(object_names), width), PAD, np.int32)
-    for row, name in zip(table, object_names, strict=True):
-        row[: len(name) + 1] = [*name, SEP]
     place = {name: i for i, name in enumerate(object_names)}
     tree = name_tree(object_names)
 
     shape = (len(relations), len(subjects), config.top)
     top, p = np.zeros(shape, np.int32), np.zeros(shape, np.float32)
-    rank = partial(_best_names, model, count=len(object_names), top=config.top)
     for r, prompt_rows in tell_progress("beliefs of relations", [*enumerate(prompts)]):
         is_named = np.zeros(len(object_names), bool)
         is_named[[place[name] for name in relation_names[r]]] = True
-        of_relation = want_names(tree, is_named)
-        best, probability, unread = rank(prompt_rows, of_relation, width=min(NARROW, config.top))
-        again = np.flatnonzero((unread > UNREAD) & is_mentioned[:, r])
-        if len(again):
-            # Repeated until they fill a batch, so that one program does for all relations.
-            again = np.resize(again, ROWS_AT_ONCE * -(-len(again) // ROWS_AT_ONCE))
-            best[again], probability[again], _ = rank(prompt_rows[again], of_relation, width=config.top)
+        rank = partial(
+            _best_names, model, tree=want_names(tree, is_named), count=len(object_names), top=config.top
+        )
+        best, probability = keep(
+            f"beliefs of {r}", partial(_rank_twice, rank, prompt_rows, is_mentioned[:, r], config.top)
+        )
         top[r, :, : best.shape[1]], p[r, :, : best.shape[1]] = best, probability
-    return Beliefs(subjects, table, top, p, relation_probability.T * p[:, :, 0])
+    return Beliefs(subjects, table_of_names(object_names), top, p, relation_probability.T * p[:, :, 0])
+
+
+def _rank_twice(
+    rank: Callable, prompts: np.ndarray, is_mentioned: np.ndarray, top: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The most probable names after each prompt, and their probability; read again where much is unread."""
+    best, probability, unread = rank(prompts, width=min(NARROW, top))
+    again = np.flatnonzero((unread > UNREAD) & is_mentioned)
+    if len(again):
+        # Repeated until they fill a batch, so that one program does for all relations.
+        again = np.resize(again, ROWS_AT_ONCE * -(-len(again) // ROWS_AT_ONCE))
+        best[again], probability[again], _ = rank(prompts[again], width=top)
+    return best, probability
+
+
+def table_of_names(names: Sequence[Name]) -> np.ndarray:
+    """int32[n, A]: names with their ending, padded on the right."""
+    table = np.full((len(names), 1 + max(map(len, names), default=0)), PAD, np.int32)
+    for row, name in zip(table, names, strict=True):
+        row[: len(name) + 1] = [*name, SEP]
+    return table
 
 
 def name_rests(relations: list[Name]) -> list[list[Name]]:
@@ -155,6 +186,7 @@ def name_objects(
     is_mentioned: np.ndarray,
     said: list[Counter[Name]],
     seed: int,
+    keep: Keep,
 ) -> list[list[Name]]:
     """By relation the objects that the model names more than once: what is named once may be a slip.
 
@@ -165,21 +197,27 @@ def name_objects(
         prompts: by relation int32[S, P], "<s> s r" of every subject.
         is_mentioned: bool[S, R].
         said: by relation what was sampled, and how often.
+        keep: see `read_beliefs`.
     """
     key, count = jax.random.key(seed), len(is_mentioned)
     longest = 1 + max((len(name) for named in said for name, times in named.items() if times > 1), default=0)
     sampled = np.unique(np.linspace(0, count - 1, min(count, SAMPLED)).astype(int))
     counts_twice = is_mentioned.copy()
     counts_twice[sampled] = False
-    by_relation = []
-    for r, rows in tell_progress("objects of relations", [*enumerate(prompts)]):
-        likeliest = _name_each(model, rows, longest, None)
+
+    def read_table(r: int) -> Arrays:
+        likeliest = _name_each(model, prompts[r], longest, None)
         named = said[r] + Counter(likeliest)
         named.update(name for name, twice in zip(likeliest, counts_twice[:, r], strict=True) if twice)
         for attempt in range(1, TRIES + 1):
             pick = jax.random.fold_in(key, 1 + r * TRIES + attempt)
-            named.update(_name_each(model, rows[sampled], longest, pick))
-        by_relation.append(sorted(name for name, times in named.items() if name and times > 1))
+            named.update(_name_each(model, prompts[r][sampled], longest, pick))
+        return (table_of_names(sorted(name for name, times in named.items() if name and times > 1)),)
+
+    by_relation = []
+    for r in tell_progress("objects of relations", range(len(prompts))):
+        (table,) = keep(f"objects of {r}", partial(read_table, r))
+        by_relation.append([tuple(row[: row.index(SEP)]) for row in table.tolist()])
     return by_relation
 
 
