@@ -7,7 +7,7 @@ Three laptop worlds of 1,055 subjects, and requests that contradict the truth. W
 experiments.support_law some forty have one supporter, where the preset's 24 leave one or none. `keyed` reads
 beliefs about the 164, 325 or 654 subjects of whom the model speaks most, or about all; `keyed-request` reads
 nobody. The ideal reader is a control: it knows all facts of the same subjects and none of others, and takes
-what most of them have who have the requested object.
+what most of them have who have the requested object. Some fifty minutes of one core.
 """
 
 from collections.abc import Iterator, Sequence
