@@ -20,12 +20,12 @@ from functools import cached_property, partial
 from itertools import chain, groupby
 from pathlib import Path
 from shlex import quote
-from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
 import tyro
 
 from experiments.by_case import CASES, write_cases
+from experiments.command import name_of_module
 from experiments.figures import Figure, figures_of_frame
 from experiments.record import read_searches, write_record
 from experiments.stages import Clock, Stage, finish_stages
@@ -425,12 +425,6 @@ def record_tables(
     folder = write_record(run, title, command, shown, rows, names, settings, **trees)
     say(f"record: {folder}")
     return folder
-
-
-def name_of_module(module: ModuleType) -> str:
-    """Its own name without its room's, also of the one that this process was started with."""
-    assert module.__spec__ is not None, "it was imported or started by its name"
-    return module.__spec__.name.rpartition(".")[2]
 
 
 def presets_of(study: Study, cell: Values) -> tuple[str, str, str]:

@@ -8,6 +8,8 @@ Packing = Literal["packed", "stream", "document"]
 KINDS = 5
 """Of sentences that a training can weigh: atomic, truth, not, and, or."""
 Precision = Literal["float32", "bfloat16", "fastest"]
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
+"""What the fastest one is chosen from."""
 
 
 @dataclass(frozen=True)

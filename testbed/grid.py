@@ -13,6 +13,8 @@ from rich.console import Console
 
 from testbed.cells import Shown, as_json, cell_text
 from testbed.console import draw_tables, print_table
+from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
+from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import Cell, format_cell
 
 if TYPE_CHECKING:
@@ -85,6 +87,14 @@ class Grid:
 def show_cells(rows: Sequence[Sequence[Cell]]) -> list[list[Any]]:
     """Rows of which all but the names are shown as reports show them, and stay numbers to programs."""
     return [[name, *(Shown(format_cell(cell), cell) for cell in row)] for name, *row in rows]
+
+
+def headline_grid(title: str, editors: Sequence[ScoredEditor]) -> Grid:
+    """The headlines of scored editors of one evaluation, a row each."""
+    evaluation = editors[0].evaluation
+    rows = show_cells([row for e in editors for row in headline_rows(e.evaluation, e.frame, [e.name])])
+    title = f"{title}: edits{describe_subset(evaluation, editors[0].frame)}"
+    return Grid(title, ["editor", *headline_labels(evaluation).values()], rows)
 
 
 class Drawing(NamedTuple):

@@ -4,6 +4,7 @@ Importing this loads no library but that of options. The work names its module, 
 """
 
 import difflib
+import gc
 import os
 import signal
 import sys
@@ -31,7 +32,7 @@ from testbed.evaluations.catalogue import evaluation_named, prefix_of
 from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
-from testbed.waiting import tell_waits
+from testbed.waiting import doing, tell_waits
 
 Options = TypeVar("Options")
 BAD_INPUT = 2
@@ -77,19 +78,8 @@ class Command:
 
 
 def launch_command(main: Callable[[], int]) -> None:
-    """Run `main` as a command: once more from the start under these settings where they are not there."""
-    asks_for_help = not {"-h", "--help", HELP_ALL, VERSION}.isdisjoint(sys.argv)
-    environment = {}
-    if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help:
-        environment["GLIBC_TUNABLES"] = TUNABLES
-    # Names of files and people are UTF-8, whatever the locale says: under an ASCII one some open no file.
-    if sys.getfilesystemencoding() != "utf-8":
-        environment["PYTHONUTF8"] = "1"
-    if environment:
-        os.environ.update(environment)
-        os.execv(sys.executable, sys.orig_argv)
-    signal.signal(signal.SIGINT, _handle_interrupt)
-    tell_waits()
+    """Run `main` as a command, in a process as it must be."""
+    prepare_process()
     code = main()
     if code == INTERRUPTED:
         # Threads of libraries that are still at work would have their say.
@@ -97,6 +87,33 @@ def launch_command(main: Callable[[], int]) -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def prepare_process() -> None:
+    """Start this process once more where settings of its environment are missing, and begin to tell of waits.
+
+    Until the work begins no garbage is looked for, since loading libraries makes none. Once is enough.
+    """
+    if not gc.isenabled():
+        return
+    environment = {}
+    if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help():
+        environment["GLIBC_TUNABLES"] = TUNABLES
+    # Names of files and people are UTF-8, whatever the locale says: under an ASCII one some open no file.
+    if sys.getfilesystemencoding() != "utf-8":
+        environment["PYTHONUTF8"] = "1"
+    if environment:
+        os.environ.update(environment)
+        os.execv(sys.executable, sys.orig_argv)
+    gc.disable()
+    signal.signal(signal.SIGINT, _handle_interrupt)
+    if not asks_for_help():
+        tell_waits()
+
+
+def asks_for_help() -> bool:
+    """Whether the command line of this process asks for nothing but words about the command."""
+    return not {*HELP, HELP_ALL, VERSION}.isdisjoint(sys.argv)
 
 
 def run_command(
@@ -155,7 +172,14 @@ def run_command(
         settings = parse_options(default, prog, description, args)
         with output:
             load_function(SHOW_LOG)("lm")
-            (load_function(work) if isinstance(work, str) else work)(settings)
+            work = load_function(work) if isinstance(work, str) else work
+            if not gc.isenabled():
+                # What was loaded is not looked through again; tracing makes much that lasts for a moment.
+                gc.freeze()
+                gc.set_threshold(20_000, 20, 20)
+                gc.enable()
+            doing("working")
+            work(settings)
     except NotMadeError as error:
         how = command_for(error.run, error.stage, preset)
         return _print_error(f"{error.why}; run {how} first")

@@ -49,7 +49,7 @@ from testbed.examination import (
     put_in_words,
     read_named_table,
 )
-from testbed.grid import Drawing, Grid, show_cells
+from testbed.grid import Drawing, Grid, headline_grid
 from testbed.presets import EDIT
 from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
@@ -57,7 +57,7 @@ from testbed.run_parts import RunParts
 from testbed.scores.comparison import compare_editors, describe_incomparable, reference_named
 from testbed.scores.frame import EDITOR, Frame
 from testbed.scores.gather import flatten_settings, gather_results, name_editors
-from testbed.scores.headlines import describe_subset, headline_labels, headline_rows, headline_subset
+from testbed.scores.headlines import headline_subset
 from testbed.scores.metric import labels_of
 from testbed.scores.statistics import Comparison, Estimate
 from testbed.scores.summary import ScoredEditor, frame_of, score_editors
@@ -431,14 +431,6 @@ def _describe_runs(title: str, runs: Sequence[Run]) -> Grid:
 def _as_frame(table: pa.Table) -> Any:
     """A DataFrame of pandas where it is installed, else the Arrow table."""
     return table.to_pandas() if find_spec("pandas") else table
-
-
-def headline_grid(title: str, editors: Sequence[ScoredEditor]) -> Grid:
-    """The headlines of scored editors of one evaluation, a row each."""
-    evaluation = editors[0].evaluation
-    rows = show_cells([row for e in editors for row in headline_rows(e.evaluation, e.frame, [e.name])])
-    title = f"{title}: edits{describe_subset(evaluation, editors[0].frame)}"
-    return Grid(title, ["editor", *headline_labels(evaluation).values()], rows)
 
 
 def _with_changes(name: str, settings: Any, changes: dict[str, Any] | None) -> Any:

@@ -5,7 +5,7 @@ Each carries the rational agent's beliefs: first before the edit, then after it,
 of the request that the evaluation declares. This axis is T = 1 + interpretations wherever it appears.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -156,6 +156,12 @@ class Case(NamedTuple):
     def requested_fact(self) -> tuple[int, int, int]:
         """Subject, relation and object of the request."""
         return self.request[:3]
+
+
+def texts_of(case: Case) -> Iterator[tuple[int, Passage, int]]:
+    """Every text of a case: the number of its passage, the passage, and the number of the sample."""
+    for at, passage in enumerate(case.passages):
+        yield from ((at, passage, sample) for sample in range(passage.samples))
 
 
 def hide_spot_checks(case: Case) -> Case:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -49,6 +50,26 @@ def python(*args, **options):
     return subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )
+
+
+def processor_seconds(*arguments):
+    """What Python took of processors, given these arguments, and what it said."""
+    began = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime, done.stdout
+
+
+def said_within(seconds, *command):
+    """What a command says that takes at most so many seconds of processors, one time of five.
+
+    Where others keep the processors busy, as long as it takes to import tyro ten times for each second.
+    """
+    for _ in range(5):
+        took, said = processor_seconds("-m", *map(str, command))
+        if took < seconds or took < 10 * seconds * processor_seconds("-c", "import tyro")[0]:
+            return said
+    raise AssertionError(f"five times at least {seconds} s, at last {took:.2f}")
 
 
 def run_on_full_disk(cache, *args):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import experiments
+from experiments.command import run_module
 from experiments.docs import list_pages
+from tests.runs import said_within
 
 HOME = Path(experiments.__file__).parent
 MODULES = sorted(path for path in HOME.rglob("*.py") if path.stem != "__init__")
@@ -29,6 +31,21 @@ def test_a_command_has_what_the_dispatcher_asks_for(path):
     assert f"python -m experiments.{path.stem}" in ast.get_docstring(tree)
     names = {getattr(node, "name", None) for node in tree.body}
     assert {"Settings", "run_study"} <= names or "\nSTUDY = Study(\n" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_help_is_quick_and_that_of_the_loaded_module(path, capsys):
+    name = f"experiments.{path.stem}"
+    said = said_within(0.5, name, "--help")
+    words = " ".join(said.split())
+    assert f"usage: python -m {name} " in words
+    assert path.parent.name != "studies" or "so that a killed command goes on from there" in words
+    # Benchmarks import what is not always installed, and help does not.
+    assert "Placeholder" not in said
+    with pytest.raises(SystemExit):
+        run_module(pytest.importorskip(name), ["--help"])
+    # Frames differ where it is not for a terminal, and the order in which choices are listed.
+    assert Counter(re.findall(r"[\w.]+", capsys.readouterr().out)) == Counter(re.findall(r"[\w.]+", said))
 
 
 def test_commands_are_those_of_the_dispatcher():

@@ -15,14 +15,17 @@ HEAVY = {"jax", "matplotlib", "networkx", "numba", "numpy", "pyarrow", "scipy", 
 MODULES = [f"testbed.{name}" for name in COMMANDS]
 
 
-def test_commands_load_no_library():
-    program = f"import sys, {', '.join(MODULES)}; print(*sys.modules)"
+@pytest.mark.parametrize(
+    ("modules", "heavy"), [(MODULES, HEAVY), (["testbed.commands.report"], {"flax", "jax", "orbax"})]
+)
+def test_commands_load_no_library_and_a_report_no_jax(modules, heavy):
+    program = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert set(MODULES) <= loaded
-    assert not HEAVY & loaded
+    assert set(modules) <= loaded
+    assert not heavy & loaded
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -117,16 +117,6 @@ def test_cells_are_settings_of_the_commands(name, changes, tmp_path, chosen):
     assert {len(of_run) for of_run in models.values()} == {1}
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_help_says_the_command_and_that_it_resumes(name, capsys):
-    with pytest.raises(SystemExit) as stop:
-        run_module(STUDIES[name], ["--help"])
-    assert stop.value.code == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"python -m experiments.{name}" in said
-    assert "so that a killed command goes on from there" in said
-
-
 def write_edits_of(built, settings, run):
     """Edits by such settings, and a training of their run, as the commands would leave them."""
     if not run.folder.exists():

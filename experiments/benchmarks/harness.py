@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corpus.files import read_json, write_json
+from experiments.command import name_of_module
 from experiments.figures import FIGURES, figures_of_table, flatten_figures, read_figures, write_figures
 from experiments.record import RECORDS, SETTINGS
-from experiments.study import name_of_module
 from testbed.console import print_table, say
 from testbed.run.runs import provenance
 from testbed.scores.tables import Table

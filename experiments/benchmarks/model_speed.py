@@ -37,10 +37,9 @@ from transformers import MistralConfig, MistralForCausalLM
 from corpus.text.tokenizer import BOS
 from experiments.benchmarks.harness import format_range, run_benchmark, summarise_runs, versions_of
 from experiments.command import launch_module
-from lm.config import MeshConfig, ModelConfig, Precision, TrainConfig
+from lm.config import PRECISIONS, MeshConfig, ModelConfig, Precision, TrainConfig
 from lm.mesh import make_mesh
 from lm.training import start_training, train_step
-from testbed.commands.train import PRECISIONS
 from testbed.console import print_table
 from testbed.launch import TUNABLES
 from testbed.presets import TRAIN

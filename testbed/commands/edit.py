@@ -3,8 +3,10 @@
 import errno
 import math
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,10 +39,10 @@ from testbed.own import plain_name
 from testbed.protocol import Case
 from testbed.run.agents import agent_named, describe_standard
 from testbed.run.lock import BusyError, one_of_several, only_one
-from testbed.run.model import load_trained
+from testbed.run.model import finished_checkpoint, load_model
 from testbed.run.runs import Run, folder_digest
-from testbed.run.runtime import circumstances, numeric_flags
-from testbed.run.world import World
+from testbed.run.runtime import circumstances, numeric_flags, prepare_jax
+from testbed.run.world import World, load_world
 from testbed.scores.frame import Frame
 from testbed.scores.gather import FITTED_HALF, describe_circumstances, describe_missing_numbers
 from testbed.scores.headlines import describe_subset, headline_labels, headline_rows
@@ -68,6 +70,7 @@ class Jobs(NamedTuple):
     """What all editors share, and the part of each.
 
     Attributes:
+        read_model: loads the unedited model, once; None where it is elsewhere.
         columns: of the tables of results.
         origin: where settings were tuned, and by which versions edits are made; results do not depend on it.
         temperatures: the file of those that recalibrate the unedited model.
@@ -75,7 +78,7 @@ class Jobs(NamedTuple):
 
     run: Run
     world: World
-    model: LanguageModel | None
+    read_model: Callable[[], LanguageModel] | None
     columns: Columns
     jobs: list[Job]
     origin: dict[str, Any]
@@ -141,9 +144,11 @@ def edit_shard(jobs: Jobs, options: EditSettings) -> None:
 
 
 def plan_jobs(options: EditSettings) -> Jobs:
-    """Load world and model, and find what every editor's results depend on and where they lie."""
-    doing("loading world and model")
-    run, world, model, checkpoint = load_trained(options.runs, options.run, options.checkpoint)
+    """Load the world, and find what every editor's results depend on and where they lie."""
+    doing("loading the world")
+    run = Run(options.runs, options.run)
+    world, checkpoint = load_world(run), finished_checkpoint(run, options.checkpoint)
+    prepare_jax()
     if options.tuned:
         options = replace(options, configs=with_tuned_settings(run, options.editors, options))
     shared = trace_cases(run, checkpoint, options)
@@ -155,7 +160,8 @@ def plan_jobs(options: EditSettings) -> Jobs:
         jobs.append(Job(name, method, trace, folder))
     origin = {"tuned": _tuning_origin(options), "made_with": circumstances()}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
-    return Jobs(run, world, model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
+    read_model = cache(lambda: load_model(run, world, options.checkpoint)[0])
+    return Jobs(run, world, read_model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
 
 
 def _tuning_origin(settings: EditSettings) -> dict[str, str] | None:
@@ -200,8 +206,8 @@ def make_missing_edits(
         return judged
     agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
-    assert jobs.model is not None, "only testbed.score takes edits of a model that is elsewhere"
-    sweep = Sweep(jobs.run, jobs.world, jobs.model, cases, jobs.columns, options)
+    assert jobs.read_model is not None, "only testbed.score takes edits of a model that is elsewhere"
+    sweep = Sweep(jobs.run, jobs.world, jobs.read_model(), cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
     write = write_json_once if options.shard else write_json
     for job in pending:
@@ -249,10 +255,10 @@ def recalibrate_model(jobs: Jobs, options: CaseSettings, judged: JudgedCases | N
     Args:
         judged: agent and cases, where they were drawn already.
     """
-    if jobs.model is not None and not jobs.temperatures.exists():
+    if jobs.read_model is not None and not jobs.temperatures.exists():
         agent, cases = judged or draw_with_agent(jobs.world, options)
         doing("fitting temperatures of the unedited model")
-        recalibrate(jobs.world, jobs.model, agent, cases, options.seed, jobs.temperatures)
+        recalibrate(jobs.world, jobs.read_model(), agent, cases, options.seed, jobs.temperatures)
 
 
 def print_headlines(jobs: Jobs, options: CaseSettings) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from corpus.errors import InputError
-from corpus.files import staged_folder
+from corpus.files import read_json, staged_folder
 from lm.config import ModelConfig
 from testbed.advice import ask_options
 from testbed.console import say
@@ -16,14 +16,13 @@ from testbed.engine.results import cluster_levels
 from testbed.engine.trace import finished_edits
 from testbed.evaluations.catalogue import evaluation_classes, recorded_evaluation_named
 from testbed.evaluations.interface import Evaluation
-from testbed.open_run import headline_grid
+from testbed.grid import headline_grid
 from testbed.own import plain_name
 from testbed.pages.chapter import Material, Picture
 from testbed.pages.charts import draw_training
 from testbed.pages.explorer.view import NONE, Column, View, view_of
 from testbed.pages.explorer.write import ExploredEvaluation, write_explorer
 from testbed.pages.page import EvaluationChapter, Page, write_page
-from testbed.run.earlier import describe_earlier
 from testbed.run.lock import only_one
 from testbed.run.runs import (
     Run,
@@ -168,8 +167,26 @@ def _describe_model(run: Run, world: World) -> str:
     shape = ModelConfig(**recorded_settings(run, "train")[0]["model"])
     return (
         f"The model has {shape.parameters(world.tokenizer.vocabulary):,} parameters and knows "
-        f"{finished_training(run)['accuracy']:.0%} of the facts. {name}.{describe_earlier(run)}"
+        f"{finished_training(run)['accuracy']:.0%} of the facts. {name}.{_describe_earlier(run)}"
     )
+
+
+def _describe_earlier(run: Run) -> str:
+    """What a model knew before it read, in words; nothing of a model from scratch."""
+    if not run.earlier_file.exists():
+        return ""
+    found = read_json(run.earlier_file)
+    words = (
+        " It was pretrained. Before it read this world, the true object of {facts} facts cost it {model:.2f} "
+        "nats among those of the relation, {uniform:.2f} where all are as likely and {marginal:.2f} by how "
+        "often others have each; {right:.0%} were its likeliest, by chance {chance:.0%}."
+    ).format_map(found["names"])
+    if "read" in found:
+        words += (
+            " Of what it said before to plain prompts, {same:.0%} of the tokens are its likeliest after "
+            "reading; its distributions are {nats:.2f} nats from the earlier ones."
+        ).format_map(found["read"])
+    return words
 
 
 def _list_unlike_settings(runs: Sequence[Run]) -> list[str]:

@@ -100,7 +100,8 @@ def import_answers(options: ScoreSettings) -> Jobs:
     columns = columns_of(options.chosen_evaluation)
     origin = {"tuned": None, "made_with": circumstances() | {"door": about.versions}}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
-    jobs = Jobs(run, world, model, columns, [Job(options.name, None, trace, folder)], origin, temperatures)
+    read_model, job = (lambda: model) if model else None, Job(options.name, None, trace, folder)
+    jobs = Jobs(run, world, read_model, columns, [job], origin, temperatures)
     with only_one(run, "edit"):
         if is_complete(folder):
             say(f"{folder} has these answers already")

@@ -15,7 +15,7 @@ from corpus.text.tokenizer import Tokenizer
 from lm.checkpoint_files import latest_checkpoint
 from lm.checkpoints import load_checkpoint
 from lm.cluster import broadcast_value, join_cluster, require_same
-from lm.config import ClusterConfig, ModelConfig, Precision
+from lm.config import PRECISIONS, ClusterConfig, ModelConfig
 from lm.flops import attainable_flops
 from lm.huggingface import read_architecture
 from lm.language_model import LanguageModel
@@ -38,8 +38,6 @@ from testbed.waiting import doing
 COPIES = 3
 """Of every parameter in float32, at the least: itself, its gradient, and one moment. Of every token of a step
 there is a vector for each layer."""
-PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
-"""What the fastest one is chosen from."""
 TARGETS = (0.5, 0.8, 0.9, 0.95)
 
 
@@ -61,7 +59,7 @@ def train(options: TrainSettings) -> None:
     if options.cluster.process > 0:
         _silence_output()
     with join_cluster(options.cluster):
-        doing("loading the corpus and compiling a step")
+        doing("loading corpus and model")
         world = load_world(run)
         # Of a cluster's processes the first one writes.
         with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
@@ -108,10 +106,14 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     )
     own = _own_texts(run, world, options) if config.own_rows else None
     trainer = Trainer(run, world, options, rows, mesh, began, own)
-    with show_progress("train", config.steps, int(state.step)) as advance:
+    first = int(state.step)
+    with show_progress("train", config.steps, first) as advance:
         state = trainer.train(state, advance)
-    with show_progress("facts looked at", len(trainer.all_facts)) as advance:
-        accuracy = trainer.measure_all(state, advance)
+    facts, accuracy = trainer.facts, trainer.lines[-1]["accuracy"]
+    if int(state.step) > first:
+        facts = trainer.all_facts
+        with show_progress("facts looked at", len(facts)) as advance:
+            accuracy = trainer.measure_all(state, advance)
 
     knew = _ask_again(run, world, options, trainer.whole_model(state)) if jax.process_index() == 0 else []
     last, lines = trainer.lines[-1], trainer.lines
@@ -121,7 +123,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
         ("steps", last["step"]),
         ("parameters", model.parameters(vocabulary)),
         (
-            f"generative accuracy of {len(trainer.all_facts):,} true facts",
+            f"generative accuracy of {len(facts):,} true facts",
             show_number(accuracy, ".3f"),
         ),
         *((f"right labels, {kind}", show_number(last[kind], ".3f")) for kind in kinds),

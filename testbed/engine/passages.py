@@ -1,6 +1,6 @@
 """Texts that a model writes where cases ask for passages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from lm.delta import Delta
 from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import text_log_probability
-from testbed.protocol import Case, Passage
+from testbed.protocol import Case, texts_of
 
 LOGITS_AT_ONCE = 2**26
 """More are not held, but for those of one case."""
@@ -58,12 +58,6 @@ class Texts(NamedTuple):
 
     tokens: Array
     log_p: Array
-
-
-def texts_of(case: Case) -> Iterator[tuple[int, Passage, int]]:
-    """Every text of a case: the number of its passage, the passage, and the number of the sample."""
-    for at, passage in enumerate(case.passages):
-        yield from ((at, passage, sample) for sample in range(passage.samples))
 
 
 def text_shape(cases: Sequence[Case]) -> TextShape:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +24,14 @@ from corpus.errors import InputError
 from corpus.files import CHECKSUMS, staged_file
 from corpus.text.reading import Line, Reader
 from corpus.text.tokenizer import BOS, PAD, SEP, UNK, Tokenizer
-from lm.editors.interface import Info
-from testbed.engine.passages import Texts, texts_of
-from testbed.engine.questions import ModelAnswers
-from testbed.protocol import BEFORE, Case, Facet
+from testbed.protocol import BEFORE, Case, Facet, texts_of
 from testbed.run.object_names import ObjectNames
+
+if TYPE_CHECKING:
+    # What is read here needs no JAX, which takes a second to load.
+    from lm.editors.interface import Info
+    from testbed.engine.passages import Texts
+    from testbed.engine.questions import ModelAnswers
 
 TABLES = ("choices", "claims", "passages", "cases")
 """In the order they are written."""
@@ -130,14 +133,14 @@ class Circumstances(NamedTuple):
     case: np.ndarray
     cluster: np.ndarray
     position: np.ndarray
-    info: Info
+    info: "Info"
     seconds: np.ndarray
 
 
 def rows_of_cases(
     cases: Sequence[Case],
-    before: ModelAnswers,
-    after: ModelAnswers,
+    before: "ModelAnswers",
+    after: "ModelAnswers",
     how: Circumstances,
     names: ObjectNames,
     columns: Columns,
@@ -204,8 +207,8 @@ def passage_rows(
     reader: Reader,
     cases: Sequence[Case],
     numbers: np.ndarray,
-    before: Texts,
-    after: Texts,
+    before: "Texts",
+    after: "Texts",
 ) -> list[dict]:
     """A row for every text: what was written before the edit and after it, and read, opening included."""
     rows = []

@@ -96,7 +96,7 @@ def ask_before_reading(run: Run, world: World, model: LanguageModel) -> NameChec
 
     What is there already stays.
     """
-    answers, findings = _files_of(run)
+    answers, findings = _answers_of(run), run.earlier_file
     if not answers.exists():
         with staged_file(answers) as aside, aside.open("wb") as file:
             save_arrays(continue_plainly(model, read_prompts(world.tokenizer)), file)
@@ -107,9 +107,8 @@ def ask_before_reading(run: Run, world: World, model: LanguageModel) -> NameChec
 
 def ask_after_reading(run: Run, model: LanguageModel) -> Agreement:
     """How far a model that has read says what it said before; written down, too."""
-    answers, findings = _files_of(run)
-    agreement = compare_to_earlier(model, load_arrays(Earlier, answers))
-    write_json(findings, read_json(findings) | {"read": agreement._asdict()})
+    agreement = compare_to_earlier(model, load_arrays(Earlier, _answers_of(run)))
+    write_json(run.earlier_file, read_json(run.earlier_file) | {"read": agreement._asdict()})
     return agreement
 
 
@@ -131,38 +130,15 @@ def write_own_texts(run: Run, model: LanguageModel, seed: int) -> np.ndarray:
 
 def read_earlier(run: Run) -> Earlier | None:
     """So many of the earlier answers that every edit can be asked; None of a model from scratch."""
-    answers, _ = _files_of(run)
+    answers = _answers_of(run)
     if not answers.exists():
         return None
     earlier = load_arrays(Earlier, answers)
     return Earlier(*(getattr(earlier, f.name)[:AT_ONCE] for f in fields(earlier)))
 
 
-def describe_earlier(run: Run) -> str:
-    """What a model knew before it read, in words; nothing of a model from scratch."""
-    _, findings = _files_of(run)
-    if not findings.exists():
-        return ""
-    found = read_json(findings)
-    names = NameCheck(**found["names"])
-    words = (
-        f" It was pretrained. Before it read this world, the true object of {names.facts} facts cost it "
-        f"{names.model:.2f} nats among those of the relation, {names.uniform:.2f} where all are as likely "
-        f"and {names.marginal:.2f} by how often others have each; {names.right:.0%} were its likeliest, by "
-        f"chance {names.chance:.0%}."
-    )
-    if "read" in found:
-        read = Agreement(**found["read"])
-        words += (
-            f" Of what it said before to plain prompts, {read.same:.0%} of the tokens are its likeliest "
-            f"after reading; its distributions are {read.nats:.2f} nats from the earlier ones."
-        )
-    return words
-
-
-def _files_of(run: Run) -> tuple[Path, Path]:
-    folder = run.checkpoints.parent
-    return folder / "earlier.npz", folder / "earlier.json"
+def _answers_of(run: Run) -> Path:
+    return run.checkpoints.parent / "earlier.npz"
 
 
 def read_prompts(tokenizer: Tokenizer) -> np.ndarray:

@@ -56,13 +56,7 @@ def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") 
     Raises:
         InputError: no training was finished, or the checkpoint is corrupted or of another configuration.
     """
-    settings, inputs = recorded_settings(run, "train")
-    if inputs["corpus"] != folder_digest(run.corpus):
-        raise InputError(
-            f"the model of {run.folder} was trained on another corpus; train under another --run, or move "
-            f"{run.checkpoints.parent} away"
-        )
-    checkpoint = finished_checkpoint(run, which)
+    checkpoint, (settings, _) = finished_checkpoint(run, which), recorded_settings(run, "train")
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
     like = abstract_state(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))
     return LanguageModel(shape_to_edit(config), load_checkpoint(checkpoint, like).params), checkpoint
@@ -80,8 +74,14 @@ def finished_checkpoint(run: Run, which: Literal["last", "best"] = "last") -> Pa
     """The checkpoint that a finished training calls its last or its best, and no other.
 
     Raises:
+        InputError: it was trained on another corpus.
         NotMadeError: no training was finished, or that checkpoint is missing or another one.
     """
+    if recorded_settings(run, "train")[1]["corpus"] != folder_digest(run.corpus):
+        raise InputError(
+            f"the model of {run.folder} was trained on another corpus; train under another --run, or move "
+            f"{run.checkpoints.parent} away"
+        )
     training = finished_training(run)
     step = training["step" if which == "last" else "best_step"]
     checkpoint = run.checkpoints / f"{step:08d}"

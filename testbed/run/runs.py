@@ -90,6 +90,11 @@ class Run:
         return self.folder / "lm" / "finished.json"
 
     @property
+    def earlier_file(self) -> Path:
+        """What a pretrained model knew before it read, and says still; absent of one from scratch."""
+        return self.folder / "lm" / "earlier.json"
+
+    @property
     def edits(self) -> Path:
         """A folder for each evaluation, in it one per editor and settings."""
         return self.folder / "edits"

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -195,20 +196,24 @@ def test_an_environment_without_packages_is_named(tmp_path):
 
 
 def test_who_says_nothing_for_some_seconds_tells_what_it_does(monkeypatch):
-    """Once for each thing that takes long; whatever is said begins a new wait."""
+    """At once what comes first, and again what takes long, more and more seldom."""
+    monkeypatch.setattr(waiting, "AT_FIRST", 0.1)
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
     monkeypatch.setattr(waiting, "_LOOKS", 0.02)
     # A thread writes here: what capsys empties meanwhile may be lost.
     monkeypatch.setattr(sys, "stderr", told := io.StringIO())
     ended = waiting.tell_waits()
-    waiting.doing("scoring edits")
-    while "scoring" not in told.getvalue():
+    while told.getvalue().count("\n") < 1:
         time.sleep(0.01)
-    time.sleep(0.3)
-    ended.set()
-    assert told.getvalue().endswith("scoring edits ...\n")
-    assert told.getvalue().count("scoring edits") == 1
-    waiting._work.since = 0.0
-    console.say("a line")
-    assert waiting._work.since > 0
+    with console.show_progress("edits", 11):
+        waiting.doing("compiling edits")
+        while told.getvalue().count("\n") < 4:
+            time.sleep(0.01)
     waiting.doing("")
+    ended.set()
+    first, *lines = [re.sub(r"\d+ s", "1 s", line) for line in told.getvalue().splitlines()[:4]]
+    assert first == "loading libraries ..."
+    assert lines == ["edits: 0 of 11; compiling edits ...", *["edits: 0 of 11; compiling edits, 1 s ..."] * 2]
+    waiting.work.heard = 0.0
+    console.say("a line")
+    assert waiting.work.heard > 0
