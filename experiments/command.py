@@ -15,46 +15,38 @@ from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from testbed.launch import asks_for_help, launch_command, prepare_process, run_command
+from testbed.launch import launch_command, prepare_process, run_command
 
 
 def begin_command(name: str) -> None:
-    """What `python -m NAME` does before NAME is loaded: it begins its process, or shows help and exits."""
-    prepare_process()
-    if asks_for_help() and find_spec(name):
-        launch_command(partial(run_module, import_options(name)))
+    """Begin the process of `python -m NAME` before NAME is loaded; show help and exit, if that is wanted.
 
-
-def import_options(name: str) -> ModuleType:
-    """A module of this package of which only the docstring and the options are of use.
-
-    Whatever it imports from elsewhere, and that the command line has not loaded, is a placeholder: to load
-    JAX and what goes with it takes seconds, and help shows none of it.
+    Help needs docstring and options. So what NAME imports from outside this package, and the command line
+    has not loaded, is then a placeholder: JAX and what goes with it take seconds. Without --help everything
+    is loaded, and errors of importing show. Tests compare each help with that of the module loaded whole.
     """
+    if not prepare_process() or not find_spec(name):
+        return
     real = {*sys.stdlib_module_names, "experiments", *sys.modules} - {"bayes", "corpus", "lm", "testbed"}
-    loader: Any = SimpleNamespace(create_module=lambda _: _Placeholder(), exec_module=lambda _: None)
-
-    def stand_in(other: str, *_: Any) -> ModuleSpec | None:
-        return None if other.partition(".")[0] in real else ModuleSpec(other, loader, is_package=True)
-
-    finder: Any = SimpleNamespace(find_spec=stand_in)
-    sys.meta_path.insert(0, finder)
-    try:
-        return import_module(name)
-    finally:
-        sys.meta_path.remove(finder)
-        for other, module in [*sys.modules.items()]:
-            if isinstance(module, _Placeholder):
-                del sys.modules[other]
+    stand_in: Any = SimpleNamespace(create_module=lambda _: _Placeholder(), exec_module=lambda _: None)
+    stand_in.find_spec = lambda other, *_: (
+        None if other.partition(".")[0] in real else ModuleSpec(other, stand_in, is_package=True)
+    )
+    sys.meta_path.insert(0, stand_in)
+    module = import_module(name)
+    sys.meta_path.remove(stand_in)
+    for other in [key for key, one in sys.modules.items() if isinstance(one, _Placeholder)]:
+        del sys.modules[other]
+    launch_command(partial(run_module, module))
 
 
 class _Placeholder:
-    """A module that is not loaded, and whatever is taken from it, called, or done with it."""
+    """A module that is not loaded, and whatever is taken from it, called, or computed with it."""
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         return self
 
-    __getattr__ = __getitem__ = __or__ = __ror__ = __call__
+    __getattr__ = __getitem__ = __or__ = __ror__ = __add__ = __truediv__ = __neg__ = __call__
     __iter__, __mro_entries__ = lambda _: iter(()), lambda *_: ()
 
 
@@ -65,7 +57,7 @@ def run_module(module: ModuleType, args: Sequence[str] | None = None) -> int:
     if "STUDY" not in vars(module):
         about += getattr(module.Settings, "RESUMES", "")
         return run_command(name, about, module.Settings, module.run_study, args)
-    # Loaded by whoever has a study. With it come libraries that no other command needs.
+    # With it come libraries that other commands do without; whoever has a study has loaded it.
     from experiments.study import RESUMES, run_study
 
     body = partial(run_study, name_of_module(module), module.STUDY)

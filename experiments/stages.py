@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 import jax
 
 from testbed.console import say
-from testbed.waiting import doing
 
 Stage = tuple[str, Callable[[], object]]
 """What is done, and doing it, which is quick where it was done before."""
@@ -49,7 +48,6 @@ def finish_stages(stages: Iterable[Stage], clock: Clock) -> bool:
             say(f"next: {title}; run the same command to go on")
             return False
         say(title)
-        doing(title)
         work()
         jax.clear_caches()
     return True

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 from testbed.cells import as_json, cell_text, escape_controls
-from testbed.waiting import doing, was_heard, work
+from testbed.waiting import doing, was_heard
 
 SECONDS_BETWEEN_LINES = 10.0
 LEAST_WIDTH = 20
@@ -29,6 +29,7 @@ WIDEST = 1000
 def show_progress(description: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
     """A bar with time left, or lines where no terminal is; yields `advance(steps, note="")`."""
     console = _console()
+    doing("" if console.is_terminal else f"{description}: {total - done:,} to do, none done yet")
     if not console.is_terminal:
         yield from _show_lines(description, total, done)
         return
@@ -42,18 +43,13 @@ def show_progress(description: str, total: int, done: int = 0) -> Iterator[Calla
     )
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(description, total=total, completed=done, note="")
-        last_note = ""
 
         def advance(steps: int, note: str = "") -> None:
-            nonlocal last_note
-            last_note = note or last_note
-            bar.update(task, advance=steps, note=last_note)
+            bar.advance(task, steps)
+            if note:
+                bar.update(task, note=note)
 
-        work.show = lambda what: bar.update(task, note=what)
-        try:
-            yield advance
-        finally:
-            work.show = None
+        yield advance
 
 
 def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..., None]]:
@@ -67,14 +63,10 @@ def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..
     def show(end: str) -> None:
         say(f"{description}: {steps_made:,} of {total:,}{end}" + (f"; {last_note}" if last_note else ""))
 
-    def tell_place(what: str) -> None:
-        work.within = f"{description}: {steps_made:,} of {total:,}; "
-        doing(what)
-
     def advance(steps: int, note: str = "") -> None:
         nonlocal steps_made, first, last, since, last_note
+        doing("")
         steps_made, last_note, now = steps_made + steps, note or last_note, time.perf_counter()
-        tell_place("")
         if first == done:
             first, since = steps_made, now
         if now - last >= SECONDS_BETWEEN_LINES and steps_made < total:
@@ -83,11 +75,7 @@ def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..
                 f", {speed:,.3g} a second, {format_time((total - steps_made) / speed)} left" if speed else ""
             )
 
-    tell_place("beginning")
-    try:
-        yield advance
-    finally:
-        work.within = ""
+    yield advance
     show(f" in {format_time(time.perf_counter() - began)}")
 
 

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
@@ -32,7 +33,7 @@ from testbed.evaluations.catalogue import evaluation_named, prefix_of
 from testbed.own import OWN
 from testbed.presets import DEFAULT_PRESET
 from testbed.run.runs import NotMadeError
-from testbed.waiting import doing, tell_waits
+from testbed.waiting import tell_waits
 
 Options = TypeVar("Options")
 BAD_INPUT = 2
@@ -89,15 +90,15 @@ def launch_command(main: Callable[[], int]) -> None:
     sys.exit(code)
 
 
-def prepare_process() -> None:
-    """Start this process once more where settings of its environment are missing, and begin to tell of waits.
+@cache
+def prepare_process() -> bool:
+    """Start this process anew where its environment lacks settings, and begin to tell of waits; only once.
 
-    Until the work begins no garbage is looked for, since loading libraries makes none. Once is enough.
+    Until the work begins no garbage is looked for: loading libraries makes none. Returns whether help is due.
     """
-    if not gc.isenabled():
-        return
+    asks_for_help = not {*HELP, HELP_ALL, VERSION}.isdisjoint(sys.argv)
     environment = {}
-    if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help():
+    if sys.platform == "linux" and "GLIBC_TUNABLES" not in os.environ and not asks_for_help:
         environment["GLIBC_TUNABLES"] = TUNABLES
     # Names of files and people are UTF-8, whatever the locale says: under an ASCII one some open no file.
     if sys.getfilesystemencoding() != "utf-8":
@@ -107,13 +108,8 @@ def prepare_process() -> None:
         os.execv(sys.executable, sys.orig_argv)
     gc.disable()
     signal.signal(signal.SIGINT, _handle_interrupt)
-    if not asks_for_help():
-        tell_waits()
-
-
-def asks_for_help() -> bool:
-    """Whether the command line of this process asks for nothing but words about the command."""
-    return not {*HELP, HELP_ALL, VERSION}.isdisjoint(sys.argv)
+    tell_waits()
+    return asks_for_help
 
 
 def run_command(
@@ -174,11 +170,9 @@ def run_command(
             load_function(SHOW_LOG)("lm")
             work = load_function(work) if isinstance(work, str) else work
             if not gc.isenabled():
-                # What was loaded is not looked through again; tracing makes much that lasts for a moment.
+                # What was loaded is not looked through again.
                 gc.freeze()
-                gc.set_threshold(20_000, 20, 20)
                 gc.enable()
-            doing("working")
             work(settings)
     except NotMadeError as error:
         how = command_for(error.run, error.stage, preset)

@@ -1,63 +1,53 @@
 """What a command does while it says nothing, told on standard error once that has taken some seconds.
 
-Only commands that were begun as such tell it (`testbed.launch`). Where a bar moves it stands beside that.
+Only commands that were begun as such tell it (`testbed.launch`), and none where a bar moves.
 """
 
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 AT_FIRST, PATIENCE = 0.5, 5.0
-"""Seconds of silence before the first line, and before others; twice as many whenever one comes again."""
+"""Seconds of silence: until a command tells for the first time, and later."""
 _LOOKS = 0.1
 
 
 @dataclass
 class Work:
-    """What is done, as a part of what, and since when; since when nothing was said; and what shows it."""
+    """What is done, and since when nothing was said."""
 
     what: str = ""
-    within: str = ""
     since: float = 0.0
-    heard: float = 0.0
-    show: Callable[[str], None] | None = None
 
 
-work = Work()
+_work = Work()
 
 
 def doing(what: str) -> None:
     """From now on a command does this; with no words, something that tells of itself."""
-    work.what, work.since = what, time.monotonic()
-    if work.show:
-        work.show(what)
+    _work.what, _work.since = what, time.monotonic()
 
 
 def was_heard() -> None:
     """Something was said just now."""
-    work.heard = time.monotonic()
+    _work.since = time.monotonic()
 
 
 def tell_waits() -> threading.Event:
     """Begin to watch, in a thread that ends with the process, or once what is returned is set."""
     doing("loading libraries")
-    was_heard()
     ended = threading.Event()
     threading.Thread(target=_watch, args=(ended,), daemon=True).start()
     return ended
 
 
 def _watch(ended: threading.Event) -> None:
-    told, again = "", AT_FIRST
+    told = None
     while not ended.wait(_LOOKS):
-        what, now = work.what, time.monotonic()
-        patience = PATIENCE if told and what != told else again
-        if what and not work.show and now - work.heard > patience:
-            long = f", {now - work.since:.0f} s" if what == told else ""
-            told, again = what, 2 * max(patience, PATIENCE)
-            was_heard()
+        what, patience = _work.what, PATIENCE if told else AT_FIRST
+        if what and what != told and time.monotonic() - _work.since > patience:
+            told = what
             with suppress(OSError, ValueError):
-                print(f"{work.within}{what}{long} ...", file=sys.stderr, flush=True)
+                print(f"{what} ...", file=sys.stderr, flush=True)

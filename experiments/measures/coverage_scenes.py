@@ -1,6 +1,5 @@
 """What coverage is simulated on: who depends on whom, and values whose true mean, ratio or share is known."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -111,6 +110,7 @@ DAMAGES = {
 """Share of zeros, and the two shapes of what is above 0: Kumaraswamy's distribution (1980), whose deviation
 is 1.4 and 2.5 times its mean. In the demo it is .5 to 2.1 times, by role and editor; 4 to 91% are zeros."""
 KINDS = ("mean", "skewed mean", "ratio", *RATES, *DAMAGES)
+_QUANTILES = ndtri((np.arange(2000) + 0.5) / 2000)
 
 
 class SimulatedValues(NamedTuple):
@@ -120,7 +120,7 @@ class SimulatedValues(NamedTuple):
     bottom: np.ndarray
     truth: np.ndarray
     share: bool = False
-    limits: tuple[float, float] = (-math.inf, math.inf)
+    limits: tuple[float, float] = (-np.inf, np.inf)
 
     def metrics(self) -> list[Metric]:
         """One a replicate."""
@@ -175,7 +175,6 @@ def damage_at(kind: str, normal: np.ndarray) -> np.ndarray:
 
 def mean_damage(kind: str, middle: np.ndarray, deviation: float) -> np.ndarray:
     """float64[...]: the mean of `damage_at` normal values around each middle, from 2000 quantiles."""
-    quantiles = ndtri((np.arange(2000) + 0.5) / 2000)
     distinct, which = np.unique(middle, return_inverse=True)
-    means = [damage_at(kind, one + deviation * quantiles).mean() for one in distinct]
+    means = [damage_at(kind, one + deviation * _QUANTILES).mean() for one in distinct]
     return np.array(means)[which].reshape(middle.shape)

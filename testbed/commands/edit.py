@@ -144,10 +144,11 @@ def edit_shard(jobs: Jobs, options: EditSettings) -> None:
 
 
 def plan_jobs(options: EditSettings) -> Jobs:
-    """Load the world, and find what every editor's results depend on and where they lie."""
+    """Load the world, check the model, and find what every editor's results depend on and where they lie."""
     doing("loading the world")
     run = Run(options.runs, options.run)
     world, checkpoint = load_world(run), finished_checkpoint(run, options.checkpoint)
+    verify_folder(checkpoint)
     prepare_jax()
     if options.tuned:
         options = replace(options, configs=with_tuned_settings(run, options.editors, options))

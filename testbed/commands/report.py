@@ -173,20 +173,16 @@ def _describe_model(run: Run, world: World) -> str:
 
 def _describe_earlier(run: Run) -> str:
     """What a model knew before it read, in words; nothing of a model from scratch."""
-    if not run.earlier_file.exists():
-        return ""
-    found = read_json(run.earlier_file)
-    words = (
-        " It was pretrained. Before it read this world, the true object of {facts} facts cost it {model:.2f} "
-        "nats among those of the relation, {uniform:.2f} where all are as likely and {marginal:.2f} by how "
-        "often others have each; {right:.0%} were its likeliest, by chance {chance:.0%}."
-    ).format_map(found["names"])
-    if "read" in found:
-        words += (
-            " Of what it said before to plain prompts, {same:.0%} of the tokens are its likeliest after "
-            "reading; its distributions are {nats:.2f} nats from the earlier ones."
-        ).format_map(found["read"])
-    return words
+    found = read_json(run.earlier_file) if run.earlier_file.exists() else {}
+    words = {
+        "names": " It was pretrained. Before it read this world, the true object of {facts} facts cost it "
+        "{model:.2f} nats among those of the relation, {uniform:.2f} where all are as likely and "
+        "{marginal:.2f} by how often others have each; {right:.0%} were its likeliest, by chance "
+        "{chance:.0%}.",
+        "read": " Of what it said before to plain prompts, {same:.0%} of the tokens are its likeliest after "
+        "reading; its distributions are {nats:.2f} nats from the earlier ones.",
+    }
+    return "".join(text.format_map(found[part]) for part, text in words.items() if part in found)
 
 
 def _list_unlike_settings(runs: Sequence[Run]) -> list[str]:

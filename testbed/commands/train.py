@@ -59,7 +59,7 @@ def train(options: TrainSettings) -> None:
     if options.cluster.process > 0:
         _silence_output()
     with join_cluster(options.cluster):
-        doing("loading corpus and model")
+        doing("loading the corpus and compiling a step")
         world = load_world(run)
         # Of a cluster's processes the first one writes.
         with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
@@ -122,10 +122,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
     figures = [
         ("steps", last["step"]),
         ("parameters", model.parameters(vocabulary)),
-        (
-            f"generative accuracy of {len(facts):,} true facts",
-            show_number(accuracy, ".3f"),
-        ),
+        (f"generative accuracy of {len(facts):,} true facts", show_number(accuracy, ".3f")),
         *((f"right labels, {kind}", show_number(last[kind], ".3f")) for kind in kinds),
         *((f"seconds to {t:.0%} of facts", show_number(s, ".1f")) for t, s in reached if s is not None),
         *knew,

@@ -18,7 +18,6 @@ from testbed.engine.checks import check_values, errors_attributed_to
 from testbed.engine.methods import Method
 from testbed.engine.questions import Questions
 from testbed.engine.requests import Requests
-from testbed.waiting import doing
 
 
 class Edits(NamedTuple):
@@ -162,12 +161,10 @@ class PreparedEditor:
         shapes = next((x.prompt.shape, x.answer.shape) for x in arguments if isinstance(x, Request))
         key = function, *shapes
         if key not in self._programs:
-            doing("compiling edits")
             if self.questions.mesh.size == 1:
                 lowered = function.lower(self.editor, *arguments)
             else:
                 one, split = partial(function, self.editor), SPLIT[function]
                 lowered = over_data(self.questions.mesh, one, split).lower(*arguments)
             self._programs[key] = lowered.compile()
-            doing("editing")
         return self._programs[key]

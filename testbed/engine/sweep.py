@@ -59,7 +59,6 @@ from testbed.run.lock import ALL, Shard, shard_from
 from testbed.run.model import corpus_sample
 from testbed.run.runs import Run
 from testbed.run.world import World
-from testbed.waiting import doing
 
 if TYPE_CHECKING:
     from testbed.settings import EditSettings
@@ -154,8 +153,6 @@ class Sweep:
             edits = editor.edit(rounds[index], chunk.control, carried, index)
             if is_first and index == start:
                 note_differences(work, rounds[0], chunk.control, edits if carried is None else None)
-            if is_first and index == start:
-                doing("compiling questions, and putting them to the models")
             asked_now = self._rows_of_edits(work, chunk, index, edits)
             self._ask_what_it_knew(work, chunk, edits)
             rows, carried, count = concatenate_rows(rows, asked_now), edits.deltas, index + 1
@@ -218,7 +215,6 @@ class Sweep:
         watch = EditorWatch(method, questions.model, self.run.folder)
         requests = tell_method(questions.tokenizer, questions.cases, method)
         with watch.look():
-            doing("preparing the editor")
             began = time.perf_counter()
             state = prepare_editor(method.editor, questions.model, sample)
             seconds = time.perf_counter() - began

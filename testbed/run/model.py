@@ -13,7 +13,6 @@ from corpus.files import CHECKSUMS
 from corpus.seeds import generator
 from corpus.text.store import open_documents
 from lm.batches import PackedRows
-from lm.checkpoints import load_checkpoint
 from lm.config import MeshConfig, ModelConfig, TrainConfig
 from lm.editors.interface import CorpusSample, make_requests, vocabulary_of
 from lm.language_model import LanguageModel
@@ -56,6 +55,9 @@ def load_model(run: Run, world: World, which: Literal["last", "best"] = "last") 
     Raises:
         InputError: no training was finished, or the checkpoint is corrupted or of another configuration.
     """
+    # Orbax, which it loads, is for those who read a model.
+    from lm.checkpoints import load_checkpoint
+
     checkpoint, (settings, _) = finished_checkpoint(run, which), recorded_settings(run, "train")
     config, recipe = ModelConfig(**settings["model"]), TrainConfig(**settings["train"])
     like = abstract_state(config, recipe, world.tokenizer.vocabulary, make_mesh(MeshConfig()))

@@ -45,7 +45,6 @@ from testbed.run.pretrained import inputs_of_training
 from testbed.run.runs import Run, folder_digest
 from testbed.run.settings import Tracking, TrainSettings, as_plain_data
 from testbed.run.world import World
-from testbed.waiting import doing
 
 BATCH = 256
 
@@ -137,7 +136,6 @@ class Trainer:
         running: tuple[int, jax.Array] | None = None
         labels = tuple(map(self.world.tokenizer.word, (Word.TRUE, Word.FALSE)))
         step_once = train_step(model, config, vocabulary, self.mesh, labels)
-        doing("compiling a step")
         for step in range(done, config.steps):
             tokens = place_rows(self.mesh, self.rows.batch(step, config.rows))
             own = self.own.batch(step, config.own_rows) if self.own else None
@@ -151,7 +149,6 @@ class Trainer:
             saves = ends or finished == config.steps or finished % config.checkpoint_every == 0
             if saves or finished % config.evaluate_every == 0:
                 nats, running = self._check_finite(*running), None
-                doing("measuring what the model knows")
                 now = time.perf_counter()
                 speed = (finished - since) * config.rows * config.row_length / (now - mark)
                 line = {"step": finished, "loss": nats} | self._measure(state) | {

@@ -152,6 +152,15 @@ def test_another_checkpoint_of_the_same_step_is_refused(finished, tmp_path, caps
     assert "00000030, the last model of the training, is missing or damaged" in complaint(capsys)
 
 
+def test_finished_edits_are_not_shown_of_a_damaged_model(finished, tmp_path, capsys):
+    runs = copied(finished, tmp_path)
+    files = (runs / "x" / "lm" / "checkpoints" / "00000030" / "state").rglob("*")
+    path = max((file for file in files if file.is_file()), key=lambda file: file.stat().st_size)
+    path.write_bytes(flipped(path.read_bytes(), random.Random(0)))
+    assert edit.main([*at(runs), *EDITS]) == 2
+    assert f"{path} is missing or differs from its checksum" in complaint(capsys)
+
+
 @pytest.mark.parametrize("name", ["cases", "config"])
 def test_a_bit_of_the_results_is_never_read_as_another(name, finished, tmp_path, capsys):
     runs, rng = copied(finished, tmp_path), random.Random(3)
