@@ -17,7 +17,7 @@ ALLOWED = {
 }
 ROOMS = ("run", "engine", "scores", "pages", "evaluations")
 """Of testbed, in order: each may use itself and those before it. The modules at the door may use all."""
-OPEN_TO_ALL = {"testbed.protocol", "testbed.own", "testbed.waiting"}
+OPEN_TO_ALL = {"testbed.protocol", "testbed.own"}
 WITHOUT_JAX = {"corpus", "bayes"}
 JAX = {"jax", "flax", "optax", "orbax"}
 UNSAFE_CALLS = {"eval", "exec"}
