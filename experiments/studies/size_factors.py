@@ -98,7 +98,8 @@ def tables_of(findings: Findings) -> Iterator[Table]:
         rows.append(row | {"right": read_metrics(run)[-1]["accuracy"], "readable": readable} | ratios)
     data = pd.DataFrame(rows)
     outcomes = ["right", "readable", *findings.options.editors]
-    yield Table("models", "Propagation ratio in each model", [*data.columns], data.to_numpy().tolist())
+    title, words = "Propagation ratio in each model", len(FACTORS)
+    yield Table("models", title, [*data.columns], data.to_numpy().tolist(), words=words)
     for name, levels in FACTORS.items():
         data[name] = data[name].map(levels.index)
     fits = [ols(f'Q("{name}") ~ {" + ".join(FACTORS)}', data).fit() for name in outcomes]
