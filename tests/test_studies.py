@@ -55,6 +55,7 @@ TOYS = {
     "readings": {"worlds": 1, "editors": FEW},
     "seesaw": {"worlds": 1, "people": 24, "editors": ("lora-down",)},
     "share_read": {"worlds": 1, "editors": ("keyed, 164 read", "keyed-request")},
+    "size_factors": {"editors": ("lora-down", "keyed-request")},
     "strength": {"run": "x", "strengths": (0.5,), "editors": ("lora-down", "grace")},
     "support_law": {"worlds": 1, "editors": ("lora-down",)},
     "table4": {"scale": "paper-cpu", "fact_count": 1000, "editors": FEW},
