@@ -42,7 +42,7 @@ FACTORS = {
 STEPS = {"statements first": 0.05, "all at once": 0.08}
 """Optimiser steps for each fact."""
 SLOW = ("ten sentences", "byte pairs", 1_500, "statements first")
-"""This model knew 0.55 of its facts after so many, others 0.94 or more: it takes twice as many."""
+"""This model knew 0.55 of its facts after so many, others 0.92 or more: it takes twice as many."""
 EDITORS = ("embeddings", "full-early", "lora-down", "keyed-request")
 SHOWN = (m.SUCCESS, m.RATIO, m.FOLLOWS, m.KEPT, m.DAMAGE)
 
