@@ -144,11 +144,10 @@ def edit_shard(jobs: Jobs, options: EditSettings) -> None:
 
 
 def plan_jobs(options: EditSettings) -> Jobs:
-    """Load the world, check the model, and find what every editor's results depend on and where they lie."""
+    """Load the world, and find what every editor's results depend on and where they lie."""
     doing("loading the world")
     run = Run(options.runs, options.run)
     world, checkpoint = load_world(run), finished_checkpoint(run, options.checkpoint)
-    verify_folder(checkpoint)
     prepare_jax()
     if options.tuned:
         options = replace(options, configs=with_tuned_settings(run, options.editors, options))
@@ -159,6 +158,9 @@ def plan_jobs(options: EditSettings) -> Jobs:
         trace = shared | {"editor": name, "method": identify_method(name, method)}
         folder = folder_of(run, options.evaluation, name, trace)
         jobs.append(Job(name, method, trace, folder))
+    if all(is_complete(job.folder) for job in jobs):
+        # Nobody reads the model, which would verify it.
+        verify_folder(checkpoint)
     origin = {"tuned": _tuning_origin(options), "made_with": circumstances()}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     read_model = cache(lambda: load_model(run, world, options.checkpoint)[0])
@@ -205,10 +207,11 @@ def make_missing_edits(
     pending = [job for job in jobs.jobs if not is_complete(job.folder)]
     if not pending:
         return judged
+    assert jobs.read_model is not None, "only testbed.score takes edits of a model that is elsewhere"
+    model = jobs.read_model()
     agent, drawn_cases = judged or draw_with_agent(jobs.world, options)
     cases = take_whole_sequences(drawn_cases, options)
-    assert jobs.read_model is not None, "only testbed.score takes edits of a model that is elsewhere"
-    sweep = Sweep(jobs.run, jobs.world, jobs.read_model(), cases, jobs.columns, options)
+    sweep = Sweep(jobs.run, jobs.world, model, cases, jobs.columns, options)
     standard = {"agent": options.agent, "exactness": agent.exactness._asdict()}
     write = write_json_once if options.shard else write_json
     for job in pending:

@@ -10,9 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from corpus import files
+from corpus.errors import InputError
 from corpus.files import CHECKSUMS, read_record, write_record
 from testbed import ask, corpus, edit, report, train, verify
 from testbed.advice import command_for
+from testbed.commands import edit as edit_command
 from testbed.commands.verify import parts_of, wrong_with
 from testbed.run.runs import Run
 from testbed.run.world import load_world
@@ -152,13 +155,34 @@ def test_another_checkpoint_of_the_same_step_is_refused(finished, tmp_path, caps
     assert "00000030, the last model of the training, is missing or damaged" in complaint(capsys)
 
 
-def test_finished_edits_are_not_shown_of_a_damaged_model(finished, tmp_path, capsys):
+@pytest.mark.parametrize("asked", [[], ["--seed", "1"], ["lora-down", "rome"]])
+def test_a_damaged_model_is_neither_edited_nor_are_its_edits_shown_or_lost(asked, finished, tmp_path, capsys):
+    """Edits that are there, those of other settings, and one editor's beside those of another."""
     runs = copied(finished, tmp_path)
-    files = (runs / "x" / "lm" / "checkpoints" / "00000030" / "state").rglob("*")
-    path = max((file for file in files if file.is_file()), key=lambda file: file.stat().st_size)
+    before = {path: path.read_bytes() for path in files_of(runs / "x" / "edits")}
+    state = runs / "x" / "lm" / "checkpoints" / "00000030" / "state"
+    path = max((file for file in state.rglob("*") if file.is_file()), key=lambda file: file.stat().st_size)
     path.write_bytes(flipped(path.read_bytes(), random.Random(0)))
-    assert edit.main([*at(runs), *EDITS]) == 2
+    assert edit.main([*at(runs), *EDITS, *asked]) == 2
     assert f"{path} is missing or differs from its checksum" in complaint(capsys)
+    assert {path: path.read_bytes() for path in files_of(runs / "x" / "edits")} == before
+
+
+@pytest.mark.parametrize("asked", [[], ["--seed", "1"], ["lora-down", "rome"]])
+def test_a_model_is_looked_at_once_whoever_edits_it(asked, finished, tmp_path, monkeypatch):
+    runs, seen = copied(finished, tmp_path), []
+
+    def end(*_):
+        raise InputError("enough")
+
+    hash_file = files.hash_file
+    monkeypatch.setattr(files, "hash_file", lambda path: seen.append(path) or hash_file(path))
+    for last in ("Sweep", "print_headlines"):
+        monkeypatch.setattr(edit_command, last, end)
+    assert edit.main([*at(runs), *EDITS, *asked]) == 2
+    checkpoint = runs / "x" / "lm" / "checkpoints" / "00000030"
+    looked_at = [path for path in seen if checkpoint in path.parents]
+    assert sorted(looked_at) == sorted(checkpoint / name for name in files.list_sealed(checkpoint))
 
 
 @pytest.mark.parametrize("name", ["cases", "config"])
