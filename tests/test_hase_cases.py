@@ -55,6 +55,14 @@ def by_role(case):
     return {role: choices.get(role) for role in ROLES if role not in SPOT_CHECKS}
 
 
+def test_compiled_kernels_make_the_same_cases(big_world, agent, monkeypatch):
+    made = []
+    for work in (10**12, 0):
+        monkeypatch.setattr("corpus.compiled.LEAST_WORK", work)
+        made.append(repr(hase_cases(big_world, agent, 20)))
+    assert made[0] == made[1]
+
+
 def test_requests_and_beliefs(cases, big_world, agent):
     graph, truth = big_world.graph, big_world.generative.truth
     for case in cases:

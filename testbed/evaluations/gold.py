@@ -8,7 +8,7 @@ import numpy as np
 from bayes import kernels
 from bayes.interface import Agent, Belief, tell_agent
 from bayes.request import EditRequest
-from corpus.compiled import choose_kernels
+from corpus import compiled
 from corpus.graph import KnowledgeGraph
 from corpus.text.language import Atom
 from testbed.protocol import Choice, Facet
@@ -197,9 +197,11 @@ class GoldMaker:
         answers = objects[beliefs.argmax(axis=-1)]
         highest = beliefs.max(axis=0)
         count = min(self.options, len(objects))
-        likely = np.empty((len(questions), count), np.int64)
-        most_probable = choose_kernels(kernels.rank_most_probable, self.cases * len(objects))
-        most_probable(0, len(questions), highest, count, likely)
+        if self.cases * len(objects) < compiled.LEAST_WORK:
+            likely = np.argsort(-highest, axis=1, kind="stable")[:, :count]
+        else:
+            likely = np.empty((len(questions), count), np.int64)
+            compiled.compile_kernel(kernels.rank_most_probable)(0, len(questions), highest, count, likely)
         # What shares the smallest value is named nowhere.
         is_named = np.take_along_axis(highest, likely, axis=1) > highest.min(axis=1, keepdims=True)
         choices = []
