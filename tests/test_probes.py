@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpus.text.tokenizer import BOS
 from lm.config import ModelConfig
@@ -63,6 +65,13 @@ def test_pieces_equal_the_whole(world, monkeypatch, edits):
     assert np.ptp(jnp.asarray(whole.ended), axis=1 if edits == 1 else 0).max() > 1e-3
     memory = [program.memory_analysis().temp_size_in_bytes for program in (in_pieces, at_once)]
     assert memory[0] < 0.7 * memory[1]
+
+
+@given(st.integers(1, 400), st.integers(0, 64))
+def test_pieces_leave_no_rest_where_that_costs_less_than_half(count, most):
+    size, most = questions.share_evenly(count, most), max(1, min(most, count))
+    even = [n for n in range(most // 2 + 1, most + 1) if count % n == 0]
+    assert size == max(even, default=most)
 
 
 def test_there_is_room_for_what_nobody_asks_about(world):

@@ -245,9 +245,16 @@ def answer_probes(
         def answer_one(case: Probes) -> ModelAnswers:
             return jax.tree.map(lambda x: x[0], answer(jax.tree.map(lambda x: x[None], case)))
 
-        return jax.lax.map(answer_one, probe, batch_size=at_once)
+        return jax.lax.map(answer_one, probe, batch_size=share_evenly(cases, at_once))
 
-    return jax.lax.map(answer_edit, (deltas, probes), batch_size=min(max(1, at_once // cases), edits))
+    return jax.lax.map(answer_edit, (deltas, probes), batch_size=share_evenly(edits, at_once // cases))
+
+
+def share_evenly(count: int, most: int) -> int:
+    """How many at once leave no rest, which would be compiled apart; `most`, where these are under half."""
+    most = max(1, min(most, count))
+    even = max(n for n in range(1, most + 1) if count % n == 0)
+    return even if 2 * even > most else most
 
 
 def _answer_cases(
