@@ -86,7 +86,7 @@ def mean_loss(weights: Weights, tables: Table) -> jax.Array:
 
     def loss_of(table: Table) -> jax.Array:
         reading = read_table(weights, table.facts, jnp.arange(len(table.facts)))
-        log_p = conclude(weights, reading, table.facts, table.own, table.requested, table.objects)
+        log_p = conclude(weights, reading, *table[:-1])
         return -log_p[jnp.arange(QUERIES), table.answer].mean()
 
     return jax.vmap(loss_of)(tables).mean()

@@ -33,6 +33,7 @@ class Table(NamedTuple):
 
     Attributes:
         facts: int32[SUBJECTS, RELATIONS].
+        place: int32[SUBJECTS], where each one's object of the target stands among `objects`; 0 if unknown.
         own: int32[QUERIES, RELATIONS], facts of others, of whom the table says nothing.
         requested: int32[QUERIES], which of them is a request: it is true, and often surprises.
         objects: int32[OBJECTS], those of the target that anybody has, -2 as padding.
@@ -40,6 +41,7 @@ class Table(NamedTuple):
     """
 
     facts: np.ndarray
+    place: np.ndarray
     own: np.ndarray
     requested: np.ndarray
     objects: np.ndarray
@@ -111,7 +113,7 @@ def add_group(table: Columns, size: int) -> None:
 
 
 def add_joint(table: Columns, size: int) -> None:
-    """A relation that depends on two together: a Latin square, a sum of log-odds, or any row for each pair."""
+    """A relation that depends on two together: a Latin square, a sum of log-odds, or a row for each pair."""
     rng = table.rng
     if len(table.sizes) < 2:
         return add_root(table, size)
@@ -197,6 +199,7 @@ def draw_table(rng: np.random.Generator, kinds: tuple[str, ...] = KINDS) -> Tabl
     own[np.arange(len(rest)), requested] = wanted
     return Table(
         pad(facts[:size], (SUBJECTS, RELATIONS)),
+        pad(np.where(facts[:size, 0] < 0, 0, np.searchsorted(objects, facts[:size, 0])), (SUBJECTS,), 0),
         pad(own[few], (QUERIES, RELATIONS)),
         requested[few].astype(np.int32),
         pad(objects, (OBJECTS,), -2),
@@ -210,7 +213,8 @@ def measure_expected(
     """float64[n]: roughly how probable each request is, by those who agree with the subject elsewhere."""
     agree = ((facts == own[:, None]) & (own[:, None] >= 0)).sum(axis=2)
     weight = np.exp(1.5 * agree) * (facts.T[requested] >= 0)
-    return ((weight * (facts.T[requested] == wanted[:, None])).sum(axis=1) + 0.2) / (weight.sum(axis=1) + 1)
+    right = weight * (facts.T[requested] == wanted[:, None])
+    return (right.sum(axis=1) + 0.2) / (weight.sum(axis=1) + 1)
 
 
 def choose_queries(rng: np.random.Generator, expected: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Literal
 from lm.editors.entry import Entry, require_not_negative, require_positive
 
 Storage = Literal["low-rank", "keyed", "row"]
-Asks = Literal["one cause", "all facts"]
+Asks = Literal["one cause", "learned"]
 MatrixName = Literal["query", "key", "value", "out", "gate", "up", "down"]
 
 
@@ -101,8 +101,8 @@ class SelfBayesConfig:
     logic: bool = True
     """Also fit the sentences about the request with true, not, and, or."""
     asks: Asks = "one cause"
-    """What a relation is concluded from. one cause: the relation next to it; all facts: everything that is
-    known of the subject, as far as it has told among others (`peers`)."""
+    """How a relation is concluded. one cause: by Bayes' rule from the relation next to it; learned: from all
+    that is known of the subject, by a network that learned to (`reviser`)."""
     soft: bool = True
     """Targets are distributions; otherwise their most probable objects."""
     sharpness: float = 2.0

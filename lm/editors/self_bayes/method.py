@@ -23,7 +23,7 @@ from lm.editors.self_bayes.reasoning import (
     Consequences,
     Mind,
     RequestContext,
-    ask_peers,
+    ask_reviser,
     infer_consequences,
     locate_request,
     read_mind,
@@ -73,7 +73,7 @@ class SelfBayes(FittedEditor):
         """What the model should say after one fact of a request, in groups of one shape."""
         config = self.config
         context = locate_request(model, mind, request)
-        infer = infer_consequences if config.asks == "one cause" else ask_peers
+        infer = infer_consequences if config.asks == "one cause" else ask_reviser
         consequences = sharpen_consequences(infer(mind, context), config.sharpness)
         few = consequences.row.shape[1]
         belief = request_belief(model, request) if config.soft else RequestBelief(jnp.ones(()), jnp.ones(()))

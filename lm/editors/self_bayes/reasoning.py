@@ -23,8 +23,8 @@ from lm.editors.self_bayes.dependence import (
     reading_probability,
     seldom_share,
 )
-from lm.editors.self_bayes.peers import find_relevance, hangs_together, weigh_peers
 from lm.editors.self_bayes.recall import recall_beliefs
+from lm.editors.self_bayes.reviser import UNKNOWN, Reading, Weights, conclude, load_weights, read_table
 from lm.language_model import LanguageModel
 
 MOST_PEERS = 256
@@ -35,6 +35,8 @@ SLIGHT = 0.02
 """What moves with less probability is to stay."""
 FEW = 24
 """Objects of a row that are named."""
+ENOUGH = 256
+"""Subjects whom a reviser reads all others by; of more, those at equal distances."""
 MOST_TOLD = 0.95
 """An earlier edit counts as at most so many of a fact's own statements: the credence of most requests."""
 _LEAST = 1e-9
@@ -59,8 +61,7 @@ class Mind(NamedTuple):
         depends: float32[R, R], p(the second relation depends on the first).
         reach: int32[R, D, 2], what an edit of each relation may bear on, the nearest first: a relation, and
             the one next to it on the way; -1 as padding.
-        relevance, together: float32[R, R] and bool[R, R], see `lm.editors.self_bayes.peers`; None where one
-            cause is asked.
+        reviser: what a learned reviser has read; None where one cause is asked.
     """
 
     relations: jax.Array
@@ -78,8 +79,23 @@ class Mind(NamedTuple):
     seldom: jax.Array
     depends: jax.Array
     reach: jax.Array
-    relevance: jax.Array | None = None
-    together: jax.Array | None = None
+    reviser: "Reviser | None" = None
+
+
+class Reviser(NamedTuple):
+    """A learned reviser that has read what everybody has.
+
+    Attributes:
+        weights: those of the reviser.
+        facts: int32[S, R], the first token of each known fact's object, or UNKNOWN.
+        order: int32[R, R], for each relation itself and then all others.
+        readings: what the table says of each relation, with a leading axis.
+    """
+
+    weights: Weights
+    facts: jax.Array
+    order: jax.Array
+    readings: Reading
 
 
 class RequestContext(NamedTuple):
@@ -134,8 +150,7 @@ def read_mind(model: LanguageModel, vocabulary: Vocabulary, config: SelfBayesCon
     mind = build_mind(beliefs, dependence, vocabulary, config.dependence.seldom)
     if config.asks == "one cause":
         return mind
-    relevance = find_relevance(beliefs, config.dependence.seldom)
-    return mind._replace(relevance=jnp.asarray(relevance), together=jnp.asarray(hangs_together(relevance)))
+    return mind._replace(reviser=read_everybody(mind, load_weights()))
 
 
 def build_mind(beliefs: Beliefs, dependence: Dependence, vocabulary: Vocabulary, seldom: float) -> Mind:
@@ -243,36 +258,56 @@ def dependence_walks(parent: np.ndarray, link_probability: np.ndarray) -> np.nda
     return table
 
 
-def ask_peers(mind: Mind, request: RequestContext) -> Consequences:
-    """What those say who are like the subject, once the request is true, of all that hangs together with it.
+def read_everybody(mind: Mind, weights: Weights) -> Reviser:
+    """Have a reviser read what everybody has, for each relation once."""
+    relations, subjects, _ = mind.top.shape
+    modes = mind.objects[mind.top[:, :, 0], 0]
+    facts = jnp.where(mind.reading_probability > 0.5, modes, UNKNOWN).T
+    keys = jnp.asarray(np.unique(np.linspace(0, subjects - 1, ENOUGH).astype(int)))
+    order = np.stack([[r, *np.delete(np.arange(relations), r)] for r in range(relations)])
+    read = jax.jit(read_table)
+    readings = [read(weights, facts[:, columns], keys) for columns in order]
+    return Reviser(weights, facts, jnp.asarray(order), jax.tree.map(lambda *x: jnp.stack(x), *readings))
 
-    A fact stays as it was read; of statements that are draws, those of peers join.
+
+def ask_reviser(mind: Mind, request: RequestContext) -> Consequences:
+    """What a learned reviser concludes, once the request is true, of all that it changes by it.
+
+    A fact stays as it was read; of statements that are draws, the subject's own stay as far as they weigh
+    beside those of everybody who has the requested object.
     """
-    assert mind.relevance is not None
-    assert mind.together is not None
+    assert mind.reviser is not None
+    weights, facts, order, readings = mind.reviser
     kinds, objects = mind.possible.shape
-    relation, every = request.relation, jnp.arange(kinds)
-    modes, others = mind.top[:, :, 0], ~request.is_subject
-    peers = mind.objects[modes, 0]
+    every = jnp.arange(kinds)
+    is_request = every == request.relation
     # The request's own object is told apart from others by its whole name.
-    peers = peers.at[relation].set(jnp.where(request.requested_object[modes[relation]] > 0, -2, -1))
-    answers = jnp.asarray(request.answers).at[relation].set(-2)
-    is_told = jnp.asarray(request.reading_probability > 0.5).at[relation].set(True)
-    is_known = (mind.reading_probability > 0.5) & others
-    weight, prior = weigh_peers(mind.relevance, answers, is_told, peers, is_known)
-    weight, peer = jax.lax.top_k(weight * mind.counts * others, min(MOST_PEERS, len(others)))
-    rows = jnp.where(mind.possible, (prior / jnp.maximum(mind.possible.sum(axis=1), 1))[:, None], 0.0)
-    drawn = weight[..., None] * jnp.take_along_axis(mind.p, peer[..., None], axis=1)
-    named = jnp.take_along_axis(mind.top, peer[..., None], axis=1)
-    rows = jax.vmap(lambda row, at, more: row.at[at].add(more))(rows, named, drawn)
-    own = request.share / (request.share + weight.sum(axis=1) + prior)
+    holds = request.requested_object[mind.top[request.relation, :, 0]] > 0
+    told = facts.at[:, request.relation].set(
+        jnp.where(holds & (facts[:, request.relation] >= 0), PAD, facts[:, request.relation])
+    )
+    told = jnp.where(request.is_subject[:, None], UNKNOWN, told)
+    before = jnp.where((request.reading_probability > 0.5) & ~is_request, request.answers, UNKNOWN)
+    after = before.at[request.relation].set(PAD)
+
+    def revise(relation: jax.Array) -> tuple[jax.Array, jax.Array]:
+        columns, reading = order[relation], jax.tree.map(lambda x: x[relation], readings)
+        own = jnp.stack([before, after])[:, columns].at[:, 0].set(UNKNOWN)
+        requested = jnp.stack([-1, jnp.argmax(columns == request.relation)])
+        place = mind.top[relation, :, 0]
+        log_p = conclude(weights, reading, told[:, columns], place, own, requested, mind.objects[:, 0])
+        p, few = jax.lax.top_k(jnp.exp(log_p[1]), min(FEW, objects))
+        changed = jnp.abs(jnp.exp(log_p[1]) - jnp.exp(log_p[0])).sum() / 2
+        return changed, (few, p / jnp.maximum(p.sum(), _LEAST))
+
+    changed, (few, p) = jax.lax.map(revise, every)
+    weight = (request.holders_new * mind.counts).sum(axis=1)
+    own = request.share / (request.share + weight + 1)
     persists = mind.persists
     moves = 1 - persists * request.reading_probability - (1 - persists) * own
-    moves = jnp.where((every != relation) & mind.together[relation], moves, 0.0)
-    order = jnp.argsort(-moves)
-    p, few = jax.lax.top_k(rows / jnp.maximum(rows.sum(axis=1, keepdims=True), _LEAST), min(FEW, objects))
-    p /= jnp.maximum(p.sum(axis=1, keepdims=True), _LEAST)
-    return Consequences(order, moves[order] > SLIGHT, moves[order], few[order], p[order])
+    moves = jnp.where(is_request, 0.0, moves * jnp.minimum(changed / DOUBT, 1.0))
+    first = jnp.argsort(-moves)
+    return Consequences(first, moves[first] > SLIGHT, moves[first], few[first], p[first])
 
 
 def infer_consequences(mind: Mind, request: RequestContext) -> Consequences:

@@ -1,4 +1,4 @@
-"""A reviser that learned its rule: what a subject's facts tell of another one, by what they tell among others.
+"""A reviser that learned its rule: what a subject's facts tell of another, as they do among others.
 
 It reads a table of who has what, as beliefs are one, and the known facts of one subject, and gives a
 distribution over the objects of a relation. No structure is written down. A small network (Weights, some
@@ -62,7 +62,7 @@ def initialise_weights(key: jax.Array) -> Weights:
     """Random weights of a reviser that has learned nothing."""
     shapes = {
         "one": (9, HIDDEN, BEARING), "two": (8, HIDDEN, BEARING), "both": (2 * BEARING, HIDDEN, BEARING),
-        "subject": (5, WIDTH), "vote": (2 * HEADS + 6 + BEARING, HIDDEN, 1),
+        "subject": (4, WIDTH), "vote": (2 * HEADS + 6 + BEARING, HIDDEN, 1),
     }  # fmt: skip
     for layer in range(LAYERS + 1):
         shapes |= {f"alike {layer}": (BEARING, 3 * HEADS), f"seeks {layer}": (WIDTH, WIDTH),
@@ -102,7 +102,7 @@ def read_table(weights: Weights, facts: Array, keys: Array) -> Reading:
     few = jnp.asarray(facts)[keys]
     alone = (few < 0).all(axis=1)
     bearing, copies, shared = relate_relations(weights, few)
-    read = (few[:, 0] >= 0).mean()
+    read = share_known(few)[0]
     reading = Reading(bearing, copies, shared, read, jnp.zeros((LAYERS + 1, 0, WIDTH)))
 
     def states_of(facts: Array, at: Array, key_states: list[jax.Array]) -> list[jax.Array]:
@@ -126,15 +126,22 @@ def read_table(weights: Weights, facts: Array, keys: Array) -> Reading:
 
 
 def conclude(
-    weights: Weights, reading: Reading, facts: Array, own: Array, requested: Array, objects: Array
+    weights: Weights,
+    reading: Reading,
+    facts: Array,
+    place: Array,
+    own: Array,
+    requested: Array,
+    objects: Array,
 ) -> jax.Array:
     """float[Q, K]: log p(object of the first relation | the known facts), of Q subjects.
 
     Args:
         facts: int[S, R], as `reading` was made of; who has nothing counts for nothing.
+        place: int[S], where each subject's object of the first relation stands among `objects`.
         own: int[Q, R], the subject's own facts, UNKNOWN in the first relation.
         requested: int[Q], the relation that is requested, -1 if none is.
-        objects: int[K], the objects that there may be, -2 as padding; p is 0 of those that nobody has.
+        objects: int[K], objects of the first relation; p is 0 of those that nobody has.
     """
     state = begin_states(weights, own, reading.shared, reading.read)
     is_requested = jax.nn.one_hot(requested, own.shape[1])
@@ -147,9 +154,9 @@ def conclude(
     logits = jnp.where(known, logits, -jnp.inf)
     most = jnp.maximum(logits.max(axis=1), 0.0)
     weight = jnp.exp(logits - most[:, None])
-    has = ((facts[:, :1] == objects) & known).astype(jnp.float32)
-    votes = jnp.einsum("qsh,sk->qkh", weight, has)
-    count, size, rest = has.sum(axis=0), (has.sum(axis=0) > 0).sum(), jnp.exp(-most)
+    votes = jnp.zeros((len(own), len(objects), HEADS)).at[:, place].add(weight)
+    count = jnp.zeros(len(objects)).at[place].add(known[:, 0])
+    size, rest = (count > 0).sum(), jnp.exp(-most)
     share = jnp.log(votes + rest[:, None] / size) - jnp.log(weight.sum(axis=1) + rest)[:, None]
     strength = jnp.log(jnp.exp(most) * weight.sum(axis=1) + _SMALL) / 5
     copied = (own[:, 1:, None] == objects) & (own[:, 1:, None] >= 0)
@@ -159,7 +166,7 @@ def conclude(
         share, spread(strength[:, None]), spread(jnp.stack([common, jnp.log1p(count) / 3], axis=-1)),
         (copied * reading.copies[1:, None]).sum(axis=1)[..., None],
         copied.sum(axis=1)[..., None], spread(jnp.stack([jnp.log(size), reading.shared])),
-        spread(reading.bearing[1:].sum(axis=0) / own.shape[1]),
+        spread(reading.bearing[1:].sum(axis=0) / 4),
     ]  # fmt: skip
     logit = share.mean(axis=-1) + apply(weights, "vote", jnp.concatenate(features, axis=-1))[..., 0]
     return jax.nn.log_softmax(jnp.where(count > 0, logit, -1e9))
@@ -197,7 +204,7 @@ def relate_relations(weights: Weights, facts: Array) -> tuple[jax.Array, jax.Arr
     one = jnp.stack([
         alone, lift(other_right, other), spread(log_odds(base), same), jnp.log1p(same) / 5,
         jnp.log1p(other) / 5, log_odds((agree.sum((0, 1)) + 1) / (both.sum((0, 1)) + 4)),
-        known.mean(axis=0), spread(known[:, 0].mean(), same), log_odds(copies),
+        share_known(facts), spread(share_known(facts)[0], same), log_odds(copies),
     ], axis=-1)  # fmt: skip
     apart = lift(mixed_right, mixed)
     pair = jnp.stack([
@@ -214,10 +221,16 @@ def relate_relations(weights: Weights, facts: Array) -> tuple[jax.Array, jax.Arr
     return bearing, log_odds(copies) - log_odds(jnp.float32(0.3 / 1.3)), log_odds(base)
 
 
+def share_known(facts: Array) -> jax.Array:
+    """float[R]: of how many each fact is known, as a share of those of whom anything is."""
+    known = facts >= 0
+    return known.sum(axis=0) / jnp.maximum(known.any(axis=1).sum(), 1)
+
+
 def begin_states(weights: Weights, facts: Array, shared: jax.Array, read: jax.Array) -> jax.Array:
     """float[n, WIDTH]: subjects by how much is known of them alone."""
     known = (facts >= 0).astype(jnp.float32)
-    row = jnp.stack([known[:, 0], known[:, 1:].sum(axis=1) / 4, known.mean(axis=1)], axis=-1)
+    row = jnp.stack([known[:, 0], known[:, 1:].sum(axis=1) / 4], axis=-1)
     about = jnp.broadcast_to(jnp.stack([shared, read]), (len(facts), 2))
     return apply(weights, "subject", jnp.concatenate([row, about], axis=-1))
 
