@@ -21,6 +21,7 @@ from corpus.files import hash_file, staged_file
 from experiments.command import launch_module
 from experiments.measures.drawn_tables import KINDS, QUERIES, Table, draw_table
 from lm.attention import Array
+from lm.editors.entry import require_positive
 from lm.editors.self_bayes.reviser import Weights, conclude, initialise_weights, read_table
 from testbed.console import say
 
@@ -39,7 +40,7 @@ class Settings:
     tables: int = 8
     """Tables of a step."""
     learning_rate: float = 3e-3
-    """At its greatest, after a hundred steps; it falls to 0 by a cosine."""
+    """At its greatest, after a hundred steps or half of them; it falls to 0 by a cosine."""
     kinds: tuple[str, ...] = KINDS
     """Kinds of relations that worlds have; leave some out to see what carries over."""
     every: int = 250
@@ -47,12 +48,25 @@ class Settings:
     seed: int = 0
     """Root seed."""
 
+    def __post_init__(self) -> None:
+        require_positive({"learning_rate": self.learning_rate}, {"tables": self.tables, "every": self.every})
+        if self.steps < 2:
+            raise ValueError(f"steps must be at least 2; it is {self.steps}")
+        if unknown := set(self.kinds) - set(KINDS):
+            raise ValueError(f"there are no kinds {sorted(unknown)}; choose from {', '.join(KINDS)}")
+        if not {"root", "type"} & set(self.kinds):
+            raise ValueError("kinds must have root or type, since something depends on nothing else")
+
 
 def run_study(settings: Settings) -> None:
     """Train, or go on, and say what came of it."""
     optimiser = optax.chain(
         optax.clip_by_global_norm(1.0),
-        optax.adam(optax.warmup_cosine_decay_schedule(0.0, settings.learning_rate, 100, settings.steps)),
+        optax.adam(
+            optax.warmup_cosine_decay_schedule(
+                0.0, settings.learning_rate, min(100, settings.steps // 2), settings.steps
+            )
+        ),
     )
     weights = initialise_weights(jax.random.key(settings.seed))
     state, first = (weights, optimiser.init(weights)), 0

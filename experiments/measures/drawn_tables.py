@@ -169,7 +169,7 @@ def draw_world(rng: np.random.Generator, kinds: tuple[str, ...] = KINDS) -> np.n
 
 
 def draw_known(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    """bool[PEOPLE, R]: which facts are known: from one to all of each subject, or a share of each relation."""
+    """bool[PEOPLE, R]: what is known: from one fact to all of each subject, or a share of each relation."""
     if rng.random() < 0.4:
         return rng.random(shape).argsort(axis=1) <= rng.integers(shape[1], size=shape[0])[:, None]
     return rng.random(shape) < rng.uniform(0.25, 1.0, shape[1])
