@@ -37,6 +37,8 @@ FEW = 24
 """Objects of a row that are named."""
 ENOUGH = 256
 """Subjects whom a reviser reads all others by; of more, those at equal distances."""
+ELSE = np.int32(2**31 - 1)
+"""A token that none is: of a name that begins as the requested object does."""
 MOST_TOLD = 0.95
 """An earlier edit counts as at most so many of a fact's own statements: the credence of most requests."""
 _LEAST = 1e-9
@@ -282,13 +284,15 @@ def ask_reviser(mind: Mind, request: RequestContext) -> Consequences:
     every = jnp.arange(kinds)
     is_request = every == request.relation
     # The request's own object is told apart from others by its whole name.
-    holds = request.requested_object[mind.top[request.relation, :, 0]] > 0
-    told = facts.at[:, request.relation].set(
-        jnp.where(holds & (facts[:, request.relation] >= 0), PAD, facts[:, request.relation])
+    token = jnp.where(
+        request.requested_object.any(), mind.objects[request.requested_object.argmax(), 0], ELSE
     )
+    holds = request.requested_object[mind.top[request.relation, :, 0]] > 0
+    column = facts[:, request.relation]
+    told = facts.at[:, request.relation].set(jnp.where((column == token) & ~holds, ELSE, column))
     told = jnp.where(request.is_subject[:, None], UNKNOWN, told)
     before = jnp.where((request.reading_probability > 0.5) & ~is_request, request.answers, UNKNOWN)
-    after = before.at[request.relation].set(PAD)
+    after = before.at[request.relation].set(token)
 
     def revise(relation: jax.Array) -> tuple[jax.Array, jax.Array]:
         columns, reading = order[relation], jax.tree.map(lambda x: x[relation], readings)
