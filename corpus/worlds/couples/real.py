@@ -20,7 +20,7 @@ are first those of whom something else is said.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -143,7 +143,10 @@ def _find_couples(
     account.leave_out(
         "couples whose object is rarer than --world.coupled.objects", len(mutual) - len(couples)
     )
-    everything = _collect_statements({*chain(*couples)}, facts)
+    entities = {*chain(*couples)}
+    everything: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
+    for s, p, o in facts.triples[np.isin(facts.triples[:, 0], [*entities])].tolist():
+        everything[s].add((p, o))
 
     def rank_couple(couple: Couple) -> tuple[int, ...]:
         shared = everything[couple.first] & everything[couple.second]
@@ -156,14 +159,6 @@ def _find_couples(
         return -len(shared), -stated, *couple
 
     return sorted(couples, key=rank_couple)
-
-
-def _collect_statements(entities: Collection[int], facts: Facts) -> dict[int, set[tuple[int, int]]]:
-    """All properties of some entities, each with its object."""
-    statements: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
-    for s, p, o in facts.triples[np.isin(facts.triples[:, 0], [*entities])].tolist():
-        statements[s].add((p, o))
-    return statements
 
 
 def _pair_off(possible: Couples, most: int, account: Account) -> list[list[Couple]]:
