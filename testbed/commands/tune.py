@@ -53,7 +53,13 @@ def tune(options: TuneSettings) -> None:
         if not entry.search:
             able = ", ".join(other.name for other in editor_entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
-    development = plan_development(options)
+    doing("loading world and model, fitting the agent and drawing cases")
+    run, world, model, _ = load_trained(options.runs, options.run, options.checkpoint)
+    agent = agent_named(options.agent, world, options.paper_agent)
+    cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
+    alone = replace(options, sequential=1, batch=1, batch_edits="auto")
+    sweep = Sweep(run, world, model, cases, columns, alone)
+    development = Development(run, world, sweep, columns)
     with only_one(development.run, "tune"):
         for name, entry in entries.items():
             path = tuned_file(development.run, options.evaluation, name)
@@ -72,17 +78,6 @@ class Development(NamedTuple):
     world: World
     sweep: Sweep
     columns: Columns
-
-
-def plan_development(options: TuneSettings) -> Development:
-    """Load world and model, and draw the cases."""
-    doing("loading world and model, fitting the agent and drawing cases")
-    run, world, model, _ = load_trained(options.runs, options.run, options.checkpoint)
-    agent = agent_named(options.agent, world, options.paper_agent)
-    cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
-    alone = replace(options, sequential=1, batch=1, batch_edits="auto")
-    sweep = Sweep(run, world, model, cases, columns, alone)
-    return Development(run, world, sweep, columns)
 
 
 def search_settings(

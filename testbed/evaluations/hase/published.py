@@ -151,16 +151,6 @@ def _law_residuals(results: Results, when: int) -> dict[str, np.ndarray]:
 
 def published_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
     """This run in the paper's definitions, and beside what the paper prints where an editor of it was run."""
-    frame = frame_of_published(editors)
-    beside = beside_printed(frame)
-    return [
-        *(make_table(view, frame) for view in (IN_PUBLISHED_TERMS, BY_COHERENCE)),
-        *([beside] if beside else []),
-    ]
-
-
-def frame_of_published(editors: Sequence[ScoredEditor]) -> Frame:
-    """Every column of the published tables, before an edit and after it; subsets are the paper's groups."""
 
     def measure(e: ScoredEditor) -> dict[str, dict[str, Metric]]:
         return dict(zip((BEFORE_EDIT, e.name), published_metrics(e.edits.results), strict=True))
@@ -168,7 +158,12 @@ def frame_of_published(editors: Sequence[ScoredEditor]) -> Frame:
     def groups(e: ScoredEditor) -> dict[str, np.ndarray]:
         return {ALL: np.ones(len(e.edits.results), bool)} | request_groups(e.edits.results)
 
-    return frame_of_measures(editors, measure, groups)
+    frame = frame_of_measures(editors, measure, groups)
+    beside = beside_printed(frame)
+    return [
+        *(make_table(view, frame) for view in (IN_PUBLISHED_TERMS, BY_COHERENCE)),
+        *([beside] if beside else []),
+    ]
 
 
 def beside_printed(frame: Frame) -> Table | None:

@@ -140,7 +140,9 @@ class CaseMaker:
             credence=credence_of_request(asker.requests[0].kind, self.credence),
             truth=int(self.graph.object[couple.edited]),
             facets={
-                "couple": couples.couple_name(couple),
+                "couple": " -> ".join(
+                    couples.graph.relations[couples.graph.relation[fact]] for fact in couple
+                ),
                 "related": related,
                 "twin": gold.pair_of(twin)[0] if twin >= 0 else ABSENT,
                 "stated": couples.is_stated(couple.edited),
@@ -268,10 +270,6 @@ class Couples:
     def is_stated(self, fact: int) -> bool:
         """Whether the corpus says anything of a fact."""
         return bool(self.statement_counts[fact])
-
-    def couple_name(self, couple: Couple) -> str:
-        """Which relations are coupled."""
-        return " -> ".join(self.graph.relations[self.graph.relation[fact]] for fact in couple)
 
     def draw_twin(self, couple: Couple, rng: np.random.Generator) -> int:
         """The fact of an uncoupled entity, stated as often as the coupled one and believed to be the same.

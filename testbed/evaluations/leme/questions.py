@@ -74,14 +74,6 @@ def follow_share(statements: Sequence[Statement], standard: Standard, fact: Fact
     return share_of_true(one.object == implied for one in statements if one.fact == fact and one.holds)
 
 
-def coupled_right_share(statements: Sequence[Statement], standard: Standard, stratum: str) -> float:
-    """Of what is said of the coupled fact, if it is of this stratum, the share that is most probably so."""
-    fact = standard.coupled
-    if fact is None or standard.beliefs[fact].stratum != stratum:
-        return math.nan
-    return share_of_true(is_right(one, standard) for one in statements if one.fact == fact)
-
-
 def select_judged(statements: Sequence[Statement], standard: Standard, everything: bool) -> list[Statement]:
     """The statements about facts of which the belief stays, or about all facts that were asked about."""
     return [

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from testbed.scores.metric import MetricDefinition, metrics_shown_in
+from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import ScoredEditor
 
 SHARES = (0, 0.0001, 0.1, 0.5, 0.9, 0.9999)
@@ -76,7 +76,15 @@ def usual_view(editor: ScoredEditor) -> View:
     ]
     shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
     metrics = [m for m in editor.evaluation.metrics if m.id in shown]
-    return View(columns, rank_metrics(metrics))
+    presets = [
+        Preset(f"worst {m.title}", m.description, sort=m.id if m.better == "high" else f"-{m.id}")
+        for m in metrics[:3]
+        if m.better != "one"
+    ]
+    if metrics:
+        says = f"Cases in which {metrics[0].title} of the editors shown differs most."
+        presets.append(Preset("editors disagree most", says, spread=metrics[0].id))
+    return View(columns, presets)
 
 
 def map_facets(editor: ScoredEditor) -> list[Column]:
@@ -101,19 +109,6 @@ def say_whether(values: np.ndarray) -> np.ndarray:
     """str[E] of values that are true, false or, as NaN, neither."""
     values = np.asarray(values, float)
     return np.where(np.isnan(values), NONE, np.where(values > 0, YES, NO))
-
-
-def rank_metrics(metrics: Sequence[MetricDefinition]) -> list[Preset]:
-    """The worst edits by each of the first metrics, and those in which editors differ most by the first."""
-    presets = [
-        Preset(f"worst {m.title}", m.description, sort=m.id if m.better == "high" else f"-{m.id}")
-        for m in metrics[:3]
-        if m.better != "one"
-    ]
-    if metrics:
-        says = f"Cases in which {metrics[0].title} of the editors shown differs most."
-        presets.append(Preset("editors disagree most", says, spread=metrics[0].id))
-    return presets
 
 
 def view_of(editor: ScoredEditor) -> View:
