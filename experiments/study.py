@@ -321,12 +321,12 @@ class Findings:
         """What each editor did in some cells together, by the names in tables."""
         key = repr(where)
         if key not in self._gathered:
-            self._gathered[key] = self._gather_all(self.select(**where))
+            cells = self.select(**where)
+            names = dict.fromkeys(name for cell in cells for name in self.study.editors(cell))
+            self._gathered[key] = [
+                self._gather([c for c in cells if name in self.study.editors(c)], name) for name in names
+            ]
         return self._gathered[key]
-
-    def _gather_all(self, cells: Sequence[Values]) -> list[EditorResults]:
-        names = dict.fromkeys(name for cell in cells for name in self.study.editors(cell))
-        return [self._gather([c for c in cells if name in self.study.editors(c)], name) for name in names]
 
     def _gather(self, cells: Sequence[Values], name: str) -> EditorResults:
         wanted = [(self.run_of(cell), self.edits_of(cell, name)) for cell in cells]

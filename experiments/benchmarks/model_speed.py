@@ -206,7 +206,17 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     runs: dict[Measurement, list[dict[str, float]]] = {setting: [] for setting in which}
     for _ in range(settings.repeats):
         for setting in which:
-            runs[setting].append(measure_in_process(setting))
+            command = [sys.executable, "-m", "experiments.model_speed", "--measure", *setting]
+            process = subprocess.run(
+                command,
+                env={**os.environ, "GLIBC_TUNABLES": TUNABLES},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if process.returncode:
+                raise RuntimeError(f"{setting}: {process.stderr[-2000:]}")
+            runs[setting].append(json.loads(process.stdout.splitlines()[-1]))
     figures = {f"{s.kind}, {s.precision}": summarise_runs(measured) for s, measured in runs.items()}
     ratios = {}
     for precision in settings.precisions:
@@ -255,17 +265,6 @@ def profile_step(precision: Precision) -> dict[str, Any]:
         f"our step, paper, {precision}", ("", "share"), [(n, f"{share:.1%}") for n, share in shares.items()]
     )
     return shares
-
-
-def measure_in_process(setting: Measurement) -> dict[str, float]:
-    """`measure_one` in a fresh process under the commands' allocator settings."""
-    command = [sys.executable, "-m", "experiments.model_speed", "--measure", *setting]
-    process = subprocess.run(
-        command, env={**os.environ, "GLIBC_TUNABLES": TUNABLES}, capture_output=True, text=True, check=False
-    )
-    if process.returncode:
-        raise RuntimeError(f"{setting}: {process.stderr[-2000:]}")
-    return json.loads(process.stdout.splitlines()[-1])
 
 
 def run_study(settings: Settings) -> None:
