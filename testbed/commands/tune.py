@@ -25,7 +25,7 @@ from testbed.run.runs import Run, folder_digest, provenance
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import EvaluationMetrics, columns_of
+from testbed.scores.readers import columns_of
 from testbed.scores.summary import measure_reader
 from testbed.settings import TuneSettings
 from testbed.waiting import doing
@@ -97,7 +97,12 @@ def search_settings(
             shutil.rmtree(folder, ignore_errors=True)
             sweep.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
             searched_values = {key: getattr(setting, key) for key in entry.search}
-            lines.append(searched_values | measure_headlines(evaluation, folder, columns, name))
+            results, _ = halves_of(read_results(folder, columns))
+            measured = measure_reader(evaluation, results, evaluation.readers(results, name)[name])
+            lines.append(
+                searched_values
+                | {key: measured[key].value() for key in metrics_shown_in(evaluation.metrics, "headline")}
+            )
     shutil.rmtree(folder, ignore_errors=True)
     best = choose_setting(lines, headlines[0], headlines[-1])
     return {
@@ -111,15 +116,6 @@ def search_settings(
         | {"editor": as_plain_data(options.configs.get(entry.options, entry.config))},
         "made_with": provenance(),
     }
-
-
-def measure_headlines(
-    evaluation: EvaluationMetrics, folder: Path, columns: Columns, editor: str
-) -> dict[str, float]:
-    """The headline metrics of the edits in a folder, over all of them."""
-    results, _ = halves_of(read_results(folder, columns))
-    measured = measure_reader(evaluation, results, evaluation.readers(results, editor)[editor])
-    return {key: measured[key].value() for key in metrics_shown_in(evaluation.metrics, "headline")}
 
 
 def print_searches(files: Sequence[Path]) -> None:

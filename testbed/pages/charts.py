@@ -154,7 +154,18 @@ def draw_lines(
     with picture_style():
         figure, axes = make_panels(len(estimates))
         for axis, (title, lines) in zip(axes, estimates.items(), strict=True):
-            fill_panel(axis, title, lines, ticks)
+            at = np.arange(len(ticks))
+            for i, (name, line) in enumerate(lines.items()):
+                # Side by side, so that intervals do not hide each other.
+                place, mark = at + 0.08 * (i - (len(lines) - 1) / 2), MARKS[i // len(LINES) % len(MARKS)]
+                draw_interval_line(axis, place, line, fmt=mark, color=LINES[i % len(LINES)], label=name)
+            axis.set_title(wrap_title(title), fontsize=9)
+            if sum(map(len, ticks)) > WORDS_IN_A_ROW:
+                axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)
+            else:
+                axis.set_xticks(at, ticks)
+            axis.set_xlim(-0.5, len(ticks) - 0.5)
+            axis.grid(axis="y", color=GRID, lw=0.6)
         finish_figure(figure, axes, across, up)
         save_figure(figure, path)
 
@@ -263,22 +274,6 @@ def draw_interval_line(axis: Axes, at: Any, line: Sequence[Estimate], **style: A
     axis.errorbar(
         at, value, interval_halves(value, low, high), **{"ms": 3.5, "lw": 1.2, "capsize": 2} | style
     )
-
-
-def fill_panel(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks: Sequence[str]) -> None:
-    """Draw a line with intervals for each name, over ticks that are words."""
-    at = np.arange(len(ticks))
-    for i, (name, estimates) in enumerate(lines.items()):
-        # Side by side, so that intervals do not hide each other.
-        place, mark = at + 0.08 * (i - (len(lines) - 1) / 2), MARKS[i // len(LINES) % len(MARKS)]
-        draw_interval_line(axis, place, estimates, fmt=mark, color=LINES[i % len(LINES)], label=name)
-    axis.set_title(wrap_title(title), fontsize=9)
-    if sum(map(len, ticks)) > WORDS_IN_A_ROW:
-        axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)
-    else:
-        axis.set_xticks(at, ticks)
-    axis.set_xlim(-0.5, len(ticks) - 0.5)
-    axis.grid(axis="y", color=GRID, lw=0.6)
 
 
 def make_panels(count: int) -> tuple[Figure, list[Axes]]:

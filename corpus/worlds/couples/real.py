@@ -199,36 +199,15 @@ def read_couples(
         objects_by_property = {
             p: {s: o for s, o in of.items() if len({*o}) == 1} for p, of in objects_by_property.items()
         }
-    graph = _build_couples_graph(
-        choose_couples(facts, objects_by_property, config, account),
-        objects_by_property,
-        facts,
-        config,
-        rng,
-        account,
-        watch,
+    stated = _collect_objects(
+        choose_couples(facts, objects_by_property, config, account), objects_by_property, account
     )
-    if config.strict:
-        account.check_totals(config.path)
-    return graph
-
-
-def _build_couples_graph(
-    taken: Couples,
-    held: Mapping[int, Objects],
-    facts: Facts,
-    config: WorldConfig,
-    rng: np.random.Generator,
-    account: Account,
-    watch: Watch,
-) -> KnowledgeGraph:
-    stated = _collect_objects(taken, held, account)
     silent = _choose_silent(stated, config.coupled, rng)
     entities = dict.fromkeys(chain(*stated.values(), *(of.values() for of in stated.values())))
     place = {one: i for i, one in enumerate(entities)}
     number = {(r.kind, r.property): i for i, r in enumerate(stated)}
     names, relations, phrasings = _make_names([*entities], [*stated], facts, account, watch)
-    return build_graph(
+    graph = build_graph(
         np.array([(place[s], i, place[o]) for i, of in enumerate(stated.values()) for s, o in of.items()]),
         names,
         relations,
@@ -237,6 +216,9 @@ def _build_couples_graph(
         phrasings=phrasings,
         via=np.array([number.get((r.kind, r.via), NO_LINK) for r in stated]),
     )
+    if config.strict:
+        account.check_totals(config.path)
+    return graph
 
 
 def _collect_objects(
