@@ -12,7 +12,7 @@ and by requested relation, beside what `keyed` concludes before it fits anything
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -113,12 +113,6 @@ def make_tables(findings: Findings) -> Iterator[Table]:
     yield read_table(mind, world)
 
 
-def mind_counts(findings: Findings) -> dict[str, Any]:
-    """Of whom was read."""
-    (run,) = findings.runs()
-    return {"mind": read_json(run.folder / "mind.json")}
-
-
 STUDY = Study(
     options=Options(edits=200),
     run="{model}",
@@ -137,7 +131,7 @@ STUDY = Study(
         for sampler in EDITORS
     ],
     tables=make_tables,
-    figures=mind_counts,
+    figures=lambda findings: {"mind": read_json(findings.runs()[0].folder / "mind.json")},
 )  # fmt: skip
 
 if __name__ == "__main__":

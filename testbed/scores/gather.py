@@ -431,6 +431,7 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
             arrays = [pad_last_axis(a, width, padding) for a in arrays]
         return join(arrays)
 
+    recalibrated = [pad_last_axis(p.recalibrated, width, 0) for p in parts if p.recalibrated is not None]
     return Results(
         cases,
         Choices(*(join_column("choices", name) for name in Choices._fields)),
@@ -438,13 +439,8 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
         parts[0].times,
         Passages(*(join_column("passages", name) for name in Passages._fields)),
         np.concatenate([np.zeros(len(p), bool) if p.lost is None else p.lost for p in parts]),
-        _join_recalibrated(parts, width),
+        np.concatenate(recalibrated) if len(recalibrated) == len(parts) else None,
     )
-
-
-def _join_recalibrated(parts: Sequence[Results], width: int) -> np.ndarray | None:
-    arrays = [pad_last_axis(p.recalibrated, width, 0) for p in parts if p.recalibrated is not None]
-    return np.concatenate(arrays) if len(arrays) == len(parts) else None
 
 
 def pad_last_axis(values: np.ndarray, width: int, padding: float) -> np.ndarray:

@@ -26,7 +26,7 @@ class SpotCheckSampler:
     def __init__(self, graph: KnowledgeGraph, count: int, seed: int) -> None:
         self.graph, self.count = graph, count
         self._rng = generator(seed, "hase spot checks")
-        self._facts_of_relations = cache(self._find_facts)
+        self._facts_of_relations = cache(lambda some: np.flatnonzero(np.isin(graph.relation, some)))
 
     def draw_questions(self, s: int, r1: int, known: Iterable[Pair]) -> list[Question]:
         """Facts of other subjects and of s, each once.
@@ -62,6 +62,3 @@ class SpotCheckSampler:
         most = min(len(pool), self.count + len(barred))
         drawn = pool[self._rng.choice(len(pool), most, replace=False)] if most else pool[:0]
         return [fact for fact in drawn.tolist() if fact not in barred][: self.count]
-
-    def _find_facts(self, relations: tuple[int, ...]) -> np.ndarray:
-        return np.flatnonzero(np.isin(self.graph.relation, relations))
