@@ -158,12 +158,7 @@ class Examination:
     """
 
     def __init__(
-        self,
-        title: str,
-        editor: str,
-        evaluation: Evaluation,
-        frame: Frame,
-        tables: dict[str, pa.Table],
+        self, title: str, editor: str, evaluation: Evaluation, frame: Frame, tables: dict[str, pa.Table]
     ) -> None:
         self.title, self.editor, self.evaluation = title, editor, evaluation
         self.frame, self.tables = frame, tables

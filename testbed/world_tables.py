@@ -207,11 +207,7 @@ def _show_strata(world: World, model: ExactModel) -> None:
     downstream = world.graph.upstream_fact >= 0
     groups = [("root", ~downstream), *((s, downstream & (model.stratum == i)) for i, s in enumerate(STRATA))]
     rows = [
-        (
-            name,
-            mine.sum(),
-            *((mine & flag).sum() for flag in (resolution.certified, model.open)),
-        )
+        (name, mine.sum(), *((mine & flag).sum() for flag in (resolution.certified, model.open)))
         for name, mine in groups
     ]
     print_table(

@@ -22,12 +22,7 @@ from experiments.measures.field_questions import (
     find_facts,
     score_of,
 )
-from experiments.measures.text_numbers import (
-    as_weights,
-    generation_entropy,
-    measure_kinship,
-    read_edited,
-)
+from experiments.measures.text_numbers import as_weights, generation_entropy, measure_kinship, read_edited
 from experiments.measures.weight_change import describe_change, hyperspherical_energy
 from lm.batches import PackedRows
 from lm.delta import Delta, scale_delta

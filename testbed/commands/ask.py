@@ -69,13 +69,7 @@ def _ask_edited(options: AskSettings, run: OpenRun) -> None:
     settings = _edit_settings(options, run.run)
     doing(f"editing by {options.editor}")
     edited = run.edit(
-        options.editor,
-        options.edit,
-        options.credence,
-        options.request,
-        options.seed,
-        settings,
-        options.learn,
+        options.editor, options.edit, options.credence, options.request, options.seed, settings, options.learn
     )
     say(f"edit by {options.editor}: {options.edit}")
     doing("asking the model and the agent")
@@ -160,11 +154,7 @@ def rows_found(
         both = known[r] & known[up]
         for cause, subjects in Counter(best[up][both].tolist()).most_common(most):
             effect, times = Counter(best[r][both & (best[up] == cause)].tolist()).most_common(1)[0]
-            objects = [
-                _object_name(world, beliefs, cause),
-                subjects,
-                _object_name(world, beliefs, effect),
-            ]
+            objects = [_object_name(world, beliefs, cause), subjects, _object_name(world, beliefs, effect)]
             rows.append([names[r], names[up], *objects, show_number(times / subjects, ".2f")])
     return rows
 

@@ -314,12 +314,7 @@ def describe_faults(
 
 
 def merge_tables(
-    stems: Sequence[str],
-    parts: Path,
-    folder: Path,
-    columns: Columns,
-    stem: str = "",
-    by_case: bool = False,
+    stems: Sequence[str], parts: Path, folder: Path, columns: Columns, stem: str = "", by_case: bool = False
 ) -> None:
     """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
     for table in TABLES:

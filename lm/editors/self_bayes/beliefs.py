@@ -74,10 +74,7 @@ def want_names(tree: NameTree, is_wanted: np.ndarray) -> NameTree:
 
 
 def read_beliefs(
-    model: LanguageModel,
-    vocabulary: Vocabulary,
-    config: BeliefConfig,
-    keep: Keep = lambda _, read: read(),
+    model: LanguageModel, vocabulary: Vocabulary, config: BeliefConfig, keep: Keep = lambda _, read: read()
 ) -> Beliefs:
     """Whom the model speaks of, and what it believes about them.
 

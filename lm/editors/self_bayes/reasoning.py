@@ -17,12 +17,7 @@ from lm.editors.asking import compact_rows, relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import (
-    Dependence,
-    find_dependence,
-    reading_probability,
-    seldom_share,
-)
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability, seldom_share
 from lm.editors.self_bayes.peers import find_relevance, hangs_together, weigh_peers
 from lm.editors.self_bayes.recall import recall_beliefs
 from lm.language_model import LanguageModel

@@ -122,10 +122,7 @@ def _published_columns(results: Results, when: int) -> dict[str, Metric]:
     at = c.options == scored[:, None]
     model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
     columns = {"probability of request": mean_of(_request_probability(results, when))}
-    for name, values in (
-        ("accuracy", c.lm_answer[:, when] == scored),
-        ("coherence", np.abs(model - agent)),
-    ):
+    for name, values in (("accuracy", c.lm_answer[:, when] == scored), ("coherence", np.abs(model - agent))):
         for column, role in COLUMNS.items():
             among = (c.role == role) & at.any(-1)
             columns[f"{name} {column}"] = sum_by_case(values, c.case, len(results), among)

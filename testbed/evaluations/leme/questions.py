@@ -129,10 +129,7 @@ def internal_consistency(statements: Sequence[Statement], left_out: Fact | None 
 
 
 def cross_consistency(
-    first: Sequence[Statement],
-    second: Sequence[Statement],
-    standard: Standard,
-    left_out: Fact | None = None,
+    first: Sequence[Statement], second: Sequence[Statement], standard: Standard, left_out: Fact | None = None
 ) -> float:
     """Of the pairs of a statement of one passage and one of the other, the share that can both be true.
 

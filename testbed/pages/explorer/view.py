@@ -70,10 +70,7 @@ class View(NamedTuple):
 
 def usual_view(editor: ScoredEditor) -> View:
     """The columns that the evaluation declares for cases, and its first metrics case by case."""
-    columns = [
-        *map_facets(editor),
-        *(show_metric(editor, name) for name in editor.compared_metrics()),
-    ]
+    columns = [*map_facets(editor), *(show_metric(editor, name) for name in editor.compared_metrics())]
     shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
     metrics = [m for m in editor.evaluation.metrics if m.id in shown]
     presets = [
