@@ -1,10 +1,10 @@
 """Edited models of one world, each with its numbers without gold and its exact outcomes.
 
 Questions are those that benchmarks ask without an agent. As benchmarks draw theirs from a knowledge base,
-these are of the facts that the corpus states: neighbours have the old object (COUNTERFACT), others are anybody
-(zsRE's locality), own are the subject's other facts, and a consequence is what most of those who have the new
-object have besides, where it is not what most of those with the old one have (RippleEdits, MQuAKE). Exact
-outcomes are by the agent's posterior.
+these are of the facts that the corpus states: neighbours have the old object (COUNTERFACT), others are
+anybody (zsRE's locality), own are the subject's other facts, and a consequence is what most of those who have
+the new object have besides, where it is not what most of those with the old one have (RippleEdits, MQuAKE).
+Exact outcomes are by the agent's posterior.
 """
 
 from collections import Counter

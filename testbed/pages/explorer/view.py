@@ -70,7 +70,13 @@ class View(NamedTuple):
 
 def usual_view(editor: ScoredEditor) -> View:
     """The columns that the evaluation declares for cases, and its first metrics case by case."""
-    columns = [*map_facets(editor), *(show_metric(editor, name) for name in editor.compared_metrics())]
+    cases, columns = editor.edits.results.cases, list[Column]()
+    for name, kind in editor.evaluation.facets.items():
+        values = say_whether(cases[name]) if kind is bool else cases[name]
+        title = name.replace("_", " ")
+        says = f"As the evaluation declares it for its cases: {title}."
+        columns.append(Column(name, title, says, values, COUNTS))
+    columns += (show_metric(editor, name) for name in editor.compared_metrics())
     shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
     metrics = [m for m in editor.evaluation.metrics if m.id in shown]
     presets = [
@@ -82,17 +88,6 @@ def usual_view(editor: ScoredEditor) -> View:
         says = f"Cases in which {metrics[0].title} of the editors shown differs most."
         presets.append(Preset("editors disagree most", says, spread=metrics[0].id))
     return View(columns, presets)
-
-
-def map_facets(editor: ScoredEditor) -> list[Column]:
-    """The columns that an evaluation declares for cases, but for numbers of things."""
-    cases, columns = editor.edits.results.cases, []
-    for name, kind in editor.evaluation.facets.items():
-        values = say_whether(cases[name]) if kind is bool else cases[name]
-        title = name.replace("_", " ")
-        columns.append(Column(name, title, f"As the evaluation declares it for its cases: {title}.", values,
-                              COUNTS))  # fmt: skip
-    return columns
 
 
 def show_metric(editor: ScoredEditor, name: str) -> Column:
