@@ -212,8 +212,8 @@ def compare_runs(settings: Settings) -> None:
     print_table("The lock on numbers", ["preset", "values kept", "values now", "differ"], rows)
     if differences:
         say("the first that differ, as kept and now:")
-        for name, old, new in differences[:FIRST]:
-            say(f"{name}: {old} | {new}")
+        for name, was, now in differences[:FIRST]:
+            say(f"{name}: {was} | {now}")
         raise InputError(f"{len(differences):,} values differ from {settings.file}")
 
 
