@@ -75,7 +75,14 @@ def _weigh_states(
         yield 0.0, without
         return
     alone = [Tree(known, tree, without) for tree in (*trees, facts)]
-    least = _weight_of_a_likely_state(alone, without) + NEGLIGIBLE
+    # The log-weight of one state: of each tree in turn the likely one, given those before it.
+    draws = without
+    log_weight, tree = 0.0, alone[0]
+    for following in alone[1:]:
+        weight, new_draws = tree.likely_state()
+        log_weight, draws = log_weight + weight, [*draws, *new_draws]
+        tree = Tree(following.known, following.facts, draws)
+    least = (log_weight + tree.log_weight) + NEGLIGIBLE
     ceilings = [tree.bound_weight() for tree in alone]
     options = [
         tree.likely_places(least - sum(ceilings) + ceiling)
@@ -108,17 +115,3 @@ def _extend_state(
     for weight, new_draws in Tree(known, facts, draws).weigh_states(options, summed):
         if log_weight + weight >= floor:
             yield from _extend_state(known, log_weight + weight, [*draws, *new_draws], rest, summed)
-
-
-def _weight_of_a_likely_state(alone: Sequence[Tree], draws: Draws) -> float:
-    """Log-weight of one state: of each tree in turn the likely one, given those before it.
-
-    Args:
-        alone: the trees in doubt, each against rows changed by `draws`, and that of whoever is asked about.
-    """
-    log_weight, tree = 0.0, alone[0]
-    for following in alone[1:]:
-        weight, new_draws = tree.likely_state()
-        log_weight, draws = log_weight + weight, [*draws, *new_draws]
-        tree = Tree(following.known, following.facts, draws)
-    return log_weight + tree.log_weight

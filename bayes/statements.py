@@ -50,7 +50,9 @@ def statement_ratios(
     elif form in ("probability", "disjunction"):
         ratios = _shift_to(log_belief, places, p)
     elif form in ("true", "false"):
-        ratios = {places[0]: weight * _label_ratio(graph, config, request)}
+        sentence = make_sentences(Kind.TRUTH, np.array([request[:3]]))
+        sentence.label[:] = request.form == "true"
+        ratios = {places[0]: weight * float(log_ratios(graph, config, sentence)[2][0])}
     elif form == "source":
         ratios = {places[0]: weight * float(source_strength(p, len(log_belief) - 1))}
     elif form == "replacement":
@@ -72,10 +74,3 @@ def _shift_to(log_belief: np.ndarray, places: Sequence[int], p: float) -> dict[i
     if p in (0.0, 1.0):
         return dict.fromkeys(np.flatnonzero(inside == (p == 0.0)).tolist(), -math.inf)
     return dict.fromkeys(places, float(logit(p) - before[0] + before[1]))
-
-
-def _label_ratio(graph: KnowledgeGraph, config: ExactConfig, request: EditRequest) -> float:
-    """What one sentence of the corpus says that labels the statement true, or false."""
-    sentence = make_sentences(Kind.TRUTH, np.array([request[:3]]))
-    sentence.label[:] = request.form == "true"
-    return float(log_ratios(graph, config, sentence)[2][0])

@@ -258,21 +258,16 @@ class Tree:
         np.add.at(counts, changes.place, changes.by * (changes.row == row))
         return (mass / len(counts) + counts) / (mass + counts.sum())
 
-    def _count_in_rows(self, fact: int, place: int) -> np.ndarray:
-        """Draws of one object in each row."""
-        relation = int(self.graph.relation[fact])
-        column = dense_row(self.known.rows[relation].by_place, place)
-        changes = self._row_changes(relation)
-        np.add.at(column, changes.row, changes.by * (changes.place == place))
-        return column
-
     def _log_said(self, fact: int) -> np.ndarray:
         """Log-probability of what was stated, Dirichlet-multinomial, under every row."""
         mass, alpha = self.known.row_mass, self.known.row_mass / self.known.count_candidates(fact)
         evidence, totals = self.known.evidence_about(fact), self.row_totals(fact)
         log_p = gammaln(mass + totals) - gammaln(mass + totals + sum(evidence.values()))
         for place, count in evidence.items():
-            column = self._count_in_rows(fact, place)
+            relation = int(self.graph.relation[fact])
+            column = dense_row(self.known.rows[relation].by_place, place)
+            changes = self._row_changes(relation)
+            np.add.at(column, changes.row, changes.by * (changes.place == place))
             log_p += gammaln(alpha + column + count) - gammaln(alpha + column)
         return log_p
 

@@ -164,7 +164,7 @@ def draw_world(
             said[np.repeat(distinct, times), concatenate_ranges(0, times)] = values[is_known.sum() :]
             mode = find_modes(keys, values, len(graph.entities))[row]
             truth[distinct] = np.where(mode < 0, graph.candidates_of(relation)[0], mode)
-    graph = graph.with_objects(truth.astype(np.int32))
+    graph = replace(graph, object=truth.astype(np.int32))
     told = _plant_objects(graph, config, fully & correctable, rng) if config.planted else graph.object
     model = ExactModel(
         truth=told,
@@ -218,15 +218,11 @@ def sample_exact(
     run_blocks(sample_block, n, FACTS_PER_BLOCK, threads)
     sentences = Sentences(kind, label, np.repeat(graph.subject, count), a, b, np.zeros(rows, np.int16))
     if config.said or config.rated:
-        hedged = draw_hedged(graph, model.truth, find_hedgeable(graph, model, config), config, rng)
+        # Hedged statements speak of facts that are fully stated, with a truth, and no link.
+        told = np.flatnonzero((model.stratum == FULLY) & has_truths(graph, config) & ~graph.is_link)
+        hedged = draw_hedged(graph, model.truth, told, config, rng)
         sentences = merge_by_subject(sentences, hedged)
     return resolve_facts(graph, model.truth, model.open, config, sentences, rng)
-
-
-def find_hedgeable(graph: KnowledgeGraph, model: ExactModel, config: ExactConfig) -> np.ndarray:
-    """int64: the facts of which hedged statements speak: fully stated, with a truth, and no link."""
-    fully = model.stratum == FULLY
-    return np.flatnonzero(fully & has_truths(graph, config) & ~graph.is_link)
 
 
 def _upstream_first(graph: KnowledgeGraph) -> list[int]:

@@ -154,10 +154,6 @@ class KnowledgeGraph:
         of = np.repeat(np.arange(len(self.relations)), np.diff(self.candidate_offsets))
         return np.searchsorted(of * width + self.candidates, self.relation.astype(np.int64) * width + objects)
 
-    def with_objects(self, objects: np.ndarray) -> "KnowledgeGraph":
-        """The same graph with other objects, each a candidate of its relation."""
-        return replace(self, object=objects)
-
     def with_names(self, groups: Sequence[str], properties: Sequence[str]) -> "KnowledgeGraph":
         """The same graph with names of its groups, and of its relations in their source."""
         return replace(self, groups=tuple(groups), properties=tuple(properties))

@@ -21,13 +21,7 @@ from corpus.text.phrasings import rephrase_sentences
 from corpus.text.pretrained import read_pretrained
 from corpus.text.sentences import Sentences, concatenate_sentences, sample_sentences
 from corpus.text.store import write_documents
-from corpus.text.tokenizer import (
-    Tokenizer,
-    entity_tokenizer,
-    pretrained_tokenizer,
-    save_tokenizer,
-    train_bpe,
-)
+from corpus.text.tokenizer import Tokenizer, entity_tokenizer, pretrained_tokenizer, save_tokenizer, train_bpe
 
 
 class Corpus(NamedTuple):

@@ -48,7 +48,16 @@ def run_study(settings: Settings) -> None:
     for relation in (r, *(d for _, d in below)):
         say(describe_sentences(world, s, relation))
     for _, relation in below:
-        say(describe_peers(world, r, o, relation))
+        # What those who have the object have of this relation, by the truth of the world.
+        graph, truth, names = world.graph, world.generative.truth, world.graph.entities
+        peers = graph.subject[(graph.relation == r) & (truth == o)]
+        facts = np.flatnonzero((graph.relation == relation) & np.isin(graph.subject, peers))
+        counts = Counter(truth[facts].tolist())
+        lines = [f"  {count:2} of them: {names[one]}" for one, count in counts.most_common(FOLLOWING)]
+        head = (
+            f"{len(peers)} subjects have {graph.relations[r]} {names[o]}; their {graph.relations[relation]}:"
+        )
+        say("\n".join([head, *lines]))
     for question in edited.questions:
         say(repr(edited.ask_about(*question, FOLLOWING)))
     edited.draw(settings.picture)
@@ -63,17 +72,6 @@ def describe_sentences(world: World, s: int, r: int) -> str:
     names, relation = world.graph.entities, world.graph.relations[r]
     lines = [f"  {count:2} times: {names[s]} {relation} {names[o]}" for o, count in counts.most_common()]
     return "\n".join([f"The corpus states {names[s]} {relation}:", *lines])
-
-
-def describe_peers(world: World, r: int, o: int, below: int) -> str:
-    """What those who have an object have of a relation that depends on it, by the truth of the world."""
-    graph, truth, names = world.graph, world.generative.truth, world.graph.entities
-    peers = graph.subject[(graph.relation == r) & (truth == o)]
-    facts = np.flatnonzero((graph.relation == below) & np.isin(graph.subject, peers))
-    counts = Counter(truth[facts].tolist())
-    lines = [f"  {count:2} of them: {names[one]}" for one, count in counts.most_common(FOLLOWING)]
-    head = f"{len(peers)} subjects have {graph.relations[r]} {names[o]}; their {graph.relations[below]}:"
-    return "\n".join([head, *lines])
 
 
 if __name__ == "__main__":

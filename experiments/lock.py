@@ -111,21 +111,17 @@ def remake_run(preset: str, base: Path, runs: Path, again: bool) -> Run:
     shutil.copy(base / preset / "config.json", run.config_file)
     for edits in edits_of(preset, runs):
         if not again:
-            take_stored_rows(edits, Run(base, preset))
+            # Rows of the same editors, restated as results of the code that stands here.
+            for job in plan_jobs(edits).jobs:
+                for path in Run(base, preset).edits.glob(f"*/{job.name}-*/config.json"):
+                    recorded = read_json(path)
+                    if recorded["settings"]["sequential"] == edits.sequential and is_complete(path.parent):
+                        shutil.copytree(path.parent, job.folder)
+                        write_json(job.folder / "config.json", recorded | job.trace)
+                        seal_folder(job.folder, list_sealed(job.folder))
         edit(edits)
     write_report(run)
     return run
-
-
-def take_stored_rows(edits: EditSettings, base: Run) -> None:
-    """Copy rows of the same editors, restated as results of the code that stands here."""
-    for job in plan_jobs(edits).jobs:
-        for path in base.edits.glob(f"*/{job.name}-*/config.json"):
-            config = read_json(path)
-            if config["settings"]["sequential"] == edits.sequential and is_complete(path.parent):
-                shutil.copytree(path.parent, job.folder)
-                write_json(job.folder / "config.json", config | job.trace)
-                seal_folder(job.folder, list_sealed(job.folder))
 
 
 def values_of(run: Run) -> Values:
@@ -184,15 +180,6 @@ def _read_temperatures(run: Run) -> Iterator[tuple[str, Any]]:
             yield f"{run.name} recalibrated / {evaluation} / {name}", value
 
 
-def list_differences(old: Values, new: Values) -> list[tuple[str, Any, Any]]:
-    """The values that are not the same, or stand on one side alone, which is None on the other."""
-    return [
-        (name, old.get(name), new.get(name))
-        for name in dict.fromkeys([*old, *new])
-        if not is_same(old.get(name), new.get(name))
-    ]
-
-
 def is_same(old: Any, new: Any) -> bool:
     """Whether two values are equal, numbers within the tolerance and none of NaN to NaN."""
     if isinstance(old, list) and isinstance(new, list):
@@ -215,14 +202,18 @@ def compare_runs(settings: Settings) -> None:
     for preset in settings.presets:
         new = values_of(remake_run(preset, settings.runs, settings.to, settings.again))
         old = {name: value for name, value in kept.items() if name.startswith(f"{preset} ")}
-        differ = list_differences(old, new)
+        differ = [
+            (name, old.get(name), new.get(name))
+            for name in dict.fromkeys([*old, *new])
+            if not is_same(old.get(name), new.get(name))
+        ]
         rows.append([preset, len(old), len(new), len(differ)])
         differences += differ
     print_table("The lock on numbers", ["preset", "values kept", "values now", "differ"], rows)
     if differences:
         say("the first that differ, as kept and now:")
-        for name, old, new in differences[:FIRST]:
-            say(f"{name}: {old} | {new}")
+        for name, was, now in differences[:FIRST]:
+            say(f"{name}: {was} | {now}")
         raise InputError(f"{len(differences):,} values differ from {settings.file}")
 
 

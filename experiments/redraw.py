@@ -66,7 +66,18 @@ def write_tables(source: Path, folder: Path) -> Iterator[Path]:
         if is_page:
             path.write_text(print_page(rows), encoding="utf-8")
         else:
-            write_csv(rows, path)
+            columns = ("figure", "value", "low", "high", "cases", "clusters", "over", "text")
+            width = max(len(figure.labels) for figure in rows)
+            names = next(
+                (figure.names for figure in rows if figure.names),
+                tuple(f"label {i + 1}" for i in range(width)),
+            )
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow([*names, *columns])
+                for figure in rows:
+                    labels = [*figure.labels, *[""] * (width - len(figure.labels))]
+                    writer.writerow([*labels, *(getattr(figure, column) for column in columns)])
         yield path
 
 
@@ -93,19 +104,6 @@ def write_intervals(cases: Path, path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow([*found[0][0], *Estimate._fields[:5]])
         writer.writerows([*of.values(), *estimate[:5]] for of, estimate in found)
-
-
-def write_csv(rows: list[Figure], path: Path) -> None:
-    """Figures of one table as comma-separated text, a line for each."""
-    columns = ("figure", "value", "low", "high", "cases", "clusters", "over", "text")
-    width = max(len(one.labels) for one in rows)
-    names = next((one.names for one in rows if one.names), tuple(f"label {i + 1}" for i in range(width)))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*names, *columns])
-        for one in rows:
-            labels = [*one.labels, *[""] * (width - len(one.labels))]
-            writer.writerow([*labels, *(getattr(one, column) for column in columns)])
 
 
 if __name__ == "__main__":

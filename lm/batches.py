@@ -50,7 +50,9 @@ class PackedRows:
             firsts = np.empty(len(lengths) + 1, np.int64)
             rows = choose_kernels(next_fit, len(lengths))(lengths[self.order], row_length, firsts)
             self.cuts = self.begins[firsts[:rows]]
-        self._epoch = lru_cache(maxsize=2)(self._permute)
+        self._epoch = lru_cache(maxsize=2)(
+            lambda epoch: generator(seed, f"rows of epoch {epoch}").permutation(len(self))
+        )
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -70,9 +72,6 @@ class PackedRows:
                 tokens[i, at - low : end - low] = self.documents.tokens[first : first + end - at]
                 at, place_of = end, place_of + 1
         return tokens
-
-    def _permute(self, epoch: int) -> np.ndarray:
-        return generator(self.seed, f"rows of epoch {epoch}").permutation(len(self))
 
 
 class RowsInPhases:

@@ -47,7 +47,15 @@ def save_checkpoint(
             raise OSError(f"checkpoint {path} could not be written: {_describe_reason(error)}") from None
         meet_at(f"wrote {path}")
         # Wherever one process reads, Orbax waits for all of them.
-        _require_written(path, (aside / "state").absolute(), state._asdict())
+        # Read back what was written: Orbax may say nothing of what failed below it.
+        saved = state._asdict()
+        why = f"checkpoint {path} could not be written: it reads back otherwise than it was"
+        try:
+            there = ocp.load_checkpointables((aside / "state").absolute(), jax.tree.map(_as_numpy, saved))
+        except Exception as error:
+            raise OSError(f"{why} ({_describe_reason(_find_cause(error))})") from None
+        if not all(jax.tree.leaves(jax.tree.map(_is_same, saved, there))):
+            raise OSError(why)
         meet_at(f"read {path}")
         if first:
             write_json(aside / MEASURED, {"lines": list(lines), "made": made or {}})
@@ -56,21 +64,6 @@ def save_checkpoint(
             shutil.rmtree(old)
     meet_at(f"finished {path}")
     return path
-
-
-def _require_written(path: Path, written: Path, state: dict) -> None:
-    """Read back what was written, into the host's memory: Orbax may say nothing of what failed below it.
-
-    Raises:
-        OSError: it is not there, or not what the state is; arrays of other hosts are taken for right.
-    """
-    why = f"checkpoint {path} could not be written: it reads back otherwise than it was"
-    try:
-        there = ocp.load_checkpointables(written, jax.tree.map(_as_numpy, state))
-    except Exception as error:
-        raise OSError(f"{why} ({_describe_reason(_find_cause(error))})") from None
-    if not all(jax.tree.leaves(jax.tree.map(_is_same, state, there))):
-        raise OSError(why)
 
 
 def _as_numpy(array: Any) -> np.ndarray:

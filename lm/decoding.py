@@ -59,12 +59,7 @@ def generate(model: LanguageModel, context: Context, longest: int, key: jax.Arra
 
 
 def write(
-    model: LanguageModel,
-    context: Context,
-    keys: jax.Array,
-    sampling: Sampling,
-    room: int,
-    most_k: int,
+    model: LanguageModel, context: Context, keys: jax.Array, sampling: Sampling, room: int, most_k: int
 ) -> jax.Array:
     """Texts up to the end of the document, each drawn with a key of its own.
 

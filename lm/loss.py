@@ -114,12 +114,7 @@ def _count_distinct(ids: jax.Array) -> jax.Array:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def cross_entropy(
-    pieces: int,
-    hidden: jax.Array,
-    head: jax.Array,
-    bias: jax.Array,
-    target: jax.Array,
-    weight: jax.Array,
+    pieces: int, hidden: jax.Array, head: jax.Array, bias: jax.Array, target: jax.Array, weight: jax.Array
 ) -> jax.Array:
     """The weighted sum over tokens of -log p(target), float32.
 
@@ -136,12 +131,7 @@ def cross_entropy(
 
 @jax.named_scope("cross_entropy")
 def _forward(
-    pieces: int,
-    hidden: jax.Array,
-    head: jax.Array,
-    bias: jax.Array,
-    target: jax.Array,
-    weight: jax.Array,
+    pieces: int, hidden: jax.Array, head: jax.Array, bias: jax.Array, target: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     length = hidden.shape[1]
     positions = -(-length // pieces)

@@ -16,16 +16,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from lm.attention import (
-    Array,
-    KeysValues,
-    Layout,
-    Rotation,
-    attend,
-    attend_in_parts,
-    rotary_angles,
-    rotate,
-)
+from lm.attention import Array, KeysValues, Layout, Rotation, attend, attend_in_parts, rotary_angles, rotate
 from lm.cache import Cache
 from lm.config import ModelConfig
 from lm.delta import IN_LAYERS, Delta, LowRank, add_changes
@@ -94,12 +85,7 @@ class Attention(nnx.Module):
         self.key_norm = Norm(self.width, config.norm_epsilon) if config.head_norms else None
 
     def __call__(
-        self,
-        x: jax.Array,
-        rotation: Rotation,
-        mask: jax.Array,
-        past: Sequence[KeysValues],
-        delta: Delta,
+        self, x: jax.Array, rotation: Rotation, mask: jax.Array, past: Sequence[KeysValues], delta: Delta
     ) -> tuple[jax.Array, KeysValues]:
         projections = {"query": self.query, "key": self.key, "value": self.value}
         query, key, value = (
@@ -145,12 +131,7 @@ class Block(nnx.Module):
         self.mlp = Mlp(config, rngs)
 
     def __call__(
-        self,
-        x: jax.Array,
-        rotation: Rotation,
-        mask: jax.Array,
-        past: Sequence[KeysValues],
-        delta: Delta,
+        self, x: jax.Array, rotation: Rotation, mask: jax.Array, past: Sequence[KeysValues], delta: Delta
     ) -> tuple[jax.Array, KeysValues, Activations]:
         mixed, now = self.attention(self.attention_norm(x), rotation, mask, past, delta)
         x = x + mixed

@@ -88,7 +88,31 @@ def name_probabilities(
     at_once = 1 << (at_once.bit_length() - 1)
 
     def score_prompt(prompt: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return _read_names(model, model.read_prompts(prompt[None]), tree, count, width, with_ending)
+        context = model.read_prompts(prompt[None])
+        probability, unread = jnp.zeros(count), jnp.zeros(())
+        logits, score = model.unembed(context.hidden), jnp.zeros(1)
+        best, path, before = jnp.zeros(1, jnp.int32), jnp.zeros((1, 0), jnp.int32), 1
+        for depth, level in enumerate(jax.tree.map(jnp.asarray, tree)):
+            # Where the beginning of one token less stands among the best, -1 where it does not.
+            place = jnp.full(before, -1).at[best].set(jnp.arange(len(best)))[level.before]
+            says = jax.nn.log_softmax(logits, axis=-1)[place, level.token]
+            log_p = jnp.where(level.is_wanted & (place >= 0), score[place] + says, -jnp.inf)
+            name = jnp.where(level.name < 0, count, level.name)
+            needs_ending = level.goes_on | (depth > 0) if with_ending else jnp.zeros_like(level.goes_on)
+            done = jnp.where(needs_ending, 0.0, jnp.exp(log_p))
+            probability = probability.at[name].add(done, mode="drop")
+            if depth + 1 == len(tree) and not (with_ending and depth):
+                break
+            before = len(log_p)
+            to_read = jnp.where(needs_ending | level.goes_on, log_p, -jnp.inf)
+            score, best = jax.lax.top_k(to_read, min(width, before))
+            unread += jnp.exp(to_read).sum() - jnp.exp(score).sum()
+            path = jnp.concatenate([path[place[best]], level.token[best][:, None]], axis=1)
+            logits = model.unembed(_read_paths(model, context, path))
+            if with_ending:
+                ends = jax.nn.logsumexp(jax.nn.log_softmax(logits, axis=-1)[:, jnp.array(ENDINGS)], axis=-1)
+                probability = probability.at[name[best]].add(jnp.exp(score + ends), mode="drop")
+        return probability, unread
 
     return jax.lax.map(score_prompt, jnp.asarray(prompts), batch_size=min(at_once, len(prompts)))
 
@@ -96,36 +120,6 @@ def name_probabilities(
 def widest_level(tree: NameTree) -> int:
     """How many beginnings of one length there are at most: a search so wide reads all."""
     return max(len(level.token) for level in tree)
-
-
-def _read_names(
-    model: LanguageModel, context: Context, tree: NameTree, count: int, width: int, with_ending: bool
-) -> tuple[jax.Array, jax.Array]:
-    """As `name_probabilities`, after one prompt."""
-    probability, unread = jnp.zeros(count), jnp.zeros(())
-    logits, score = model.unembed(context.hidden), jnp.zeros(1)
-    best, path, before = jnp.zeros(1, jnp.int32), jnp.zeros((1, 0), jnp.int32), 1
-    for depth, level in enumerate(jax.tree.map(jnp.asarray, tree)):
-        # Where the beginning of one token less stands among the best, -1 where it does not.
-        place = jnp.full(before, -1).at[best].set(jnp.arange(len(best)))[level.before]
-        says = jax.nn.log_softmax(logits, axis=-1)[place, level.token]
-        log_p = jnp.where(level.is_wanted & (place >= 0), score[place] + says, -jnp.inf)
-        name = jnp.where(level.name < 0, count, level.name)
-        needs_ending = level.goes_on | (depth > 0) if with_ending else jnp.zeros_like(level.goes_on)
-        done = jnp.where(needs_ending, 0.0, jnp.exp(log_p))
-        probability = probability.at[name].add(done, mode="drop")
-        if depth + 1 == len(tree) and not (with_ending and depth):
-            break
-        before = len(log_p)
-        to_read = jnp.where(needs_ending | level.goes_on, log_p, -jnp.inf)
-        score, best = jax.lax.top_k(to_read, min(width, before))
-        unread += jnp.exp(to_read).sum() - jnp.exp(score).sum()
-        path = jnp.concatenate([path[place[best]], level.token[best][:, None]], axis=1)
-        logits = model.unembed(_read_paths(model, context, path))
-        if with_ending:
-            ends = jax.nn.logsumexp(jax.nn.log_softmax(logits, axis=-1)[:, jnp.array(ENDINGS)], axis=-1)
-            probability = probability.at[name[best]].add(jnp.exp(score + ends), mode="drop")
-    return probability, unread
 
 
 def _read_paths(model: LanguageModel, context: Context, path: jax.Array) -> jax.Array:

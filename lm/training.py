@@ -40,24 +40,6 @@ class OwnTexts(NamedTuple):
         )
 
 
-def _state_shardings(mesh: Mesh, state: Any) -> Any:
-    """The sharding of each array of a tree of parameters, or of an optimiser's state, which has their names.
-
-    Matrices are cut over "model" as in Megatron: first products by outputs, second ones by inputs, the
-    vocabulary by tokens. An axis that the devices do not divide stays whole.
-    """
-
-    def leaf_sharding(path: tuple, leaf: Any) -> NamedSharding:
-        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
-        axes: list[str | None] = [None] * leaf.ndim
-        axis = _cut_axis(names) if leaf.ndim > 1 else None
-        if axis is not None and leaf.shape[axis] % mesh.shape["model"] == 0:
-            axes[axis] = "model"
-        return NamedSharding(mesh, PartitionSpec(*axes))
-
-    return jax.tree_util.tree_map_with_path(leaf_sharding, state)
-
-
 def _cut_axis(names: list[str]) -> int | None:
     if names[-1:] == ["embedding"]:
         return -2
@@ -68,10 +50,21 @@ def _cut_axis(names: list[str]) -> int | None:
 def abstract_state(model: ModelConfig, config: TrainConfig, vocabulary: int, mesh: Mesh) -> TrainState:
     """Shapes and shardings of a state, as `jax.ShapeDtypeStruct`s."""
     shapes = jax.eval_shape(partial(_init_state, model, config, vocabulary), 0)
+
+    # Matrices are cut over "model" as in Megatron: first products by outputs, second ones by inputs, the
+    # vocabulary by tokens. An axis that the devices do not divide stays whole.
+    def leaf_sharding(path: tuple, leaf: Any) -> NamedSharding:
+        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
+        axes: list[str | None] = [None] * leaf.ndim
+        axis = _cut_axis(names) if leaf.ndim > 1 else None
+        if axis is not None and leaf.shape[axis] % mesh.shape["model"] == 0:
+            axes[axis] = "model"
+        return NamedSharding(mesh, PartitionSpec(*axes))
+
     return jax.tree.map(
         lambda x, where: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where),
         shapes,
-        _state_shardings(mesh, shapes),
+        jax.tree_util.tree_map_with_path(leaf_sharding, shapes),
     )
 
 
@@ -125,7 +118,7 @@ def make_optimizer(config: TrainConfig) -> optax.GradientTransformation:
             muon_weight_dimension_numbers=_matrices_in_layers,
         )
     if config.learns == "layers":
-        update = optax.masked(update, _only_layers)
+        update = optax.masked(update, lambda params: {name: name == "layers" for name in params})
     return optax.chain(optax.clip_by_global_norm(config.clip), update)
 
 
@@ -164,23 +157,13 @@ def train_step(
 def _init_state(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: int) -> TrainState:
     params = init_params(model, vocabulary, seed)
     if config.scale_by_depth:
-        params = _scale_by_depth(params, model.layers)
+        adds = (["attention", "out"], ["mlp", "down"])
+
+        def scale(path: tuple, leaf: jax.Array) -> jax.Array:
+            return leaf / math.sqrt(2 * model.layers) if [key.key for key in path[1:3]] in adds else leaf
+
+        params = jax.tree_util.tree_map_with_path(scale, params)
     return TrainState(jnp.int32(0), params, make_optimizer(config).init(params))
-
-
-def _scale_by_depth(params: Params, layers: int) -> Params:
-    """What attention and MLP add to the residual stream, smaller by the root of how many add to it."""
-    adds = (["attention", "out"], ["mlp", "down"])
-
-    def scale(path: tuple, leaf: jax.Array) -> jax.Array:
-        return leaf / math.sqrt(2 * layers) if [key.key for key in path[1:3]] in adds else leaf
-
-    return jax.tree_util.tree_map_with_path(scale, params)
-
-
-def _only_layers(params: Params) -> dict[str, bool]:
-    """What `TrainConfig.learns` layers means, as a mask."""
-    return {name: name == "layers" for name in params}
 
 
 def _matrices_in_layers(params: Params) -> Params:

@@ -29,9 +29,7 @@ if "-m" in words and next(words, "").partition(".")[0] == __name__:
 
 
 def open(
-    folder: str | Path = "runs/demo",
-    agent: str | None = None,
-    checkpoint: Literal["last", "best"] = "last",
+    folder: str | Path = "runs/demo", agent: str | None = None, checkpoint: Literal["last", "best"] = "last"
 ) -> "OpenRun":
     """The run in a folder, to be asked, edited and measured (`testbed.open_run`).
 

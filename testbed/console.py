@@ -205,10 +205,5 @@ def _console() -> Console:
     width = max(LEAST_WIDTH, int(columns)) if columns.isdecimal() else None if at_terminal else WIDEST
     # What people call things is never read as a formatting instruction or an emoji.
     return Console(
-        width=width,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        stderr=bool(_documents),
-        force_jupyter=False,
+        width=width, markup=False, emoji=False, highlight=False, stderr=bool(_documents), force_jupyter=False
     )

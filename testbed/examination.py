@@ -57,19 +57,15 @@ def draw_cases(world: World, agent: "Agent", settings: CaseSettings) -> list[Cas
 
     cases = list(make())
     if type(evaluation).__module__.partition(".")[0] not in OURS:
-        _check_own_cases(settings, cases, list(islice(make(), LOOKED_AT)))
+        # A user's evaluation may make nothing, too much, or something else each time.
+        name, count = settings.evaluation, settings.cases.count
+        if not 0 < len(cases) <= count:
+            raise InputError(f"the evaluation {name} makes {len(cases):,} cases where {count:,} are wanted")
+        if repr(list(islice(make(), LOOKED_AT))) != repr(cases[:LOOKED_AT]):
+            raise InputError(
+                f"the evaluation {name} makes other cases each time; draw by kit.generator(seed, ...) alone"
+            )
     return cases
-
-
-def _check_own_cases(settings: CaseSettings, cases: Sequence[Case], again: Sequence[Case]) -> None:
-    """Refuse what a user's evaluation makes where it makes nothing, too much, or something else each time."""
-    name, count = settings.evaluation, settings.cases.count
-    if not 0 < len(cases) <= count:
-        raise InputError(f"the evaluation {name} makes {len(cases):,} cases where {count:,} are wanted")
-    if repr(again) != repr(cases[:LOOKED_AT]):
-        raise InputError(
-            f"the evaluation {name} makes other cases each time; draw by kit.generator(seed, ...) alone"
-        )
 
 
 def recalibrate(
@@ -162,12 +158,7 @@ class Examination:
     """
 
     def __init__(
-        self,
-        title: str,
-        editor: str,
-        evaluation: Evaluation,
-        frame: Frame,
-        tables: dict[str, pa.Table],
+        self, title: str, editor: str, evaluation: Evaluation, frame: Frame, tables: dict[str, pa.Table]
     ) -> None:
         self.title, self.editor, self.evaluation = title, editor, evaluation
         self.frame, self.tables = frame, tables

@@ -9,15 +9,11 @@ A split is a world. `datasets.load_dataset("FOLDER", "choices")` needs no networ
 import json
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from corpus.errors import InputError
-from corpus.files import staged_folder
 from testbed.examination import CaseList, draw_cases
 from testbed.protocol import ABSENT, BEFORE, Choice, has_answer_changed
 from testbed.run.agents import agent_named, describe_standard
@@ -219,23 +215,6 @@ def list_facts(world: World) -> pa.Table:
 def split_name(run: str) -> str:
     """A run's name as that of a split: letters, digits and underscores."""
     return re.sub(r"\W+", "_", run, flags=re.ASCII).strip("_") or "world"
-
-
-def write_dataset(splits: Sequence[GoldSplit], folder: Path) -> None:
-    """Write all splits and the card, whole or not at all.
-
-    Raises:
-        InputError: two worlds have one name.
-    """
-    names = [split.name for split in splits]
-    if len(set(names)) < len(names):
-        raise InputError(f"worlds need names of their own; they are {', '.join(names)}")
-    with staged_folder(folder) as aside:
-        for config in configurations_of(splits):
-            (aside / config).mkdir()
-            for split in splits:
-                pq.write_table(split.tables[config], aside / config / f"{split.name}.parquet")
-        (aside / "README.md").write_text(describe_dataset(splits), encoding="utf-8")
 
 
 def describe_dataset(splits: Sequence[GoldSplit]) -> str:

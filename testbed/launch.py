@@ -197,7 +197,10 @@ def run_command(
             return _print_error("there is not enough memory for that; choose smaller numbers")
         if place := _place_in_own(error, args or ()):
             return _print_error(f"{type(error).__name__}: {str(error).partition(chr(10))[0]} ({place})")
-        variable = _variable_behind(error)
+        said = str(error).upper()
+        variable = next(
+            (name for name in os.environ if name.startswith(("JAX_", "XLA_")) and name in said), None
+        )
         if variable is None:
             raise
         return _print_error(
@@ -269,7 +272,11 @@ def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
         changes["configs"] = configs_of_one(changes["configs"], args, options.editor)
     if hasattr(options, "editors") and hasattr(options, "configs") and HELP & set(args):
         # Those of all would be a hundred.
-        changes["configs"] = _configs_of_named(changes["configs"], args, options.editors)
+        names = [word for word in args if word in editor_entries() or OWN.fullmatch(word)]
+        options_shown = {whose_options(name).options for name in names or options.editors}
+        changes["configs"] = {
+            key: config for key, config in changes["configs"].items() if key in options_shown
+        }
     if hasattr(options, "evaluations"):
         own = {prefix_of(name): evaluation_named(name)() for name in _named_after("--evaluation", args)}
         changes["evaluations"] = options.evaluations | own
@@ -328,15 +335,6 @@ def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: st
     return {key: config for key, config in configs.items() if key == options}
 
 
-def _configs_of_named(
-    configs: dict[str, Any], arguments: Sequence[str], editors: Sequence[str]
-) -> dict[str, Any]:
-    """The hyper-parameters of the editors that stand on a command line; of `editors` where none does."""
-    names = [word for word in arguments if word in editor_entries() or OWN.fullmatch(word)]
-    options_shown = {whose_options(name).options for name in names or editors}
-    return {key: config for key, config in configs.items() if key in options_shown}
-
-
 def _split_words(arguments: Sequence[str]) -> list[str]:
     return [part for word in arguments for part in word.split("=", 1)]
 
@@ -347,12 +345,6 @@ def _place_in_own(error: BaseException, args: Sequence[str]) -> str:
     files = {getattr(sys.modules.get(name), "__file__", None) for name in modules}
     steps = [step for step in traceback.extract_tb(error.__traceback__) if step.filename in files]
     return f"{steps[-1].filename}, line {steps[-1].lineno}" if steps else ""
-
-
-def _variable_behind(error: BaseException) -> str | None:
-    """The variable of the environment that an error of JAX's speaks of, if one is set."""
-    said = str(error).upper()
-    return next((name for name in os.environ if name.startswith(("JAX_", "XLA_")) and name in said), None)
 
 
 def _print_error(message: str) -> int:

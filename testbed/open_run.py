@@ -55,7 +55,7 @@ from testbed.run.runs import Run, describe_run, recorded_settings
 from testbed.run.settings import AgentName, Learned, RequestName
 from testbed.run_parts import RunParts
 from testbed.scores.comparison import compare_editors, describe_incomparable, reference_named
-from testbed.scores.frame import EDITOR, Frame
+from testbed.scores.frame import EDITOR
 from testbed.scores.gather import flatten_settings, gather_results, name_editors
 from testbed.scores.headlines import headline_subset
 from testbed.scores.metric import labels_of
@@ -247,7 +247,18 @@ class OpenRun(RunParts):
         name = evaluation or self.settings.evaluation
         editors = self._scored_editors(name)
         grid = headline_grid(f"{name}, {self.run.name}", editors)
-        return replace(grid, table=_spread_estimates(frame_of(editors)))
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for of, cell in frame_of(editors).where(kind=EDITOR).rows():
+            keys = {name: of[name] for name in ("editor", "subset")}
+            row, metric = rows.setdefault((of["editor"], of["subset"]), keys), of["metric"]
+            if isinstance(cell, Estimate):
+                row |= {metric: cell.value, f"{metric} low": cell.low, f"{metric} high": cell.high}
+            else:
+                row[metric] = cell
+        names = dict.fromkeys(name for row in rows.values() for name in row)
+        return replace(
+            grid, table=pa.table({name: [row.get(name) for row in rows.values()] for name in names})
+        )
 
     @property
     def edits(self) -> Grid:
@@ -379,20 +390,6 @@ class OpenRun(RunParts):
 
     def _overview(self) -> Grid:
         return _describe_runs(f"run {self.run.folder}", [self.run])
-
-
-def _spread_estimates(frame: Frame) -> pa.Table:
-    """A row an editor and subset, with columns of its metrics: the value, "METRIC low", "METRIC high"."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for of, cell in frame.where(kind=EDITOR).rows():
-        keys = {name: of[name] for name in ("editor", "subset")}
-        row, metric = rows.setdefault((of["editor"], of["subset"]), keys), of["metric"]
-        if isinstance(cell, Estimate):
-            row |= {metric: cell.value, f"{metric} low": cell.low, f"{metric} high": cell.high}
-        else:
-            row[metric] = cell
-    names = dict.fromkeys(name for row in rows.values() for name in row)
-    return pa.table({name: [row.get(name) for row in rows.values()] for name in names})
 
 
 def open_run(

@@ -104,7 +104,9 @@ def support_histogram(world: World) -> tuple[np.ndarray, np.ndarray]:
     """
     objects, facts = np.zeros(len(SUPPORT_BINS), int), np.zeros(len(SUPPORT_BINS), int)
     for relation in world.graph.upstream_relations:
-        support = _support_of(world, relation)
+        candidates = world.graph.candidates_of(relation)
+        truth = world.generative.truth[world.graph.relation == relation]
+        support = np.bincount(np.searchsorted(candidates, truth), minlength=len(candidates))
         bins = support_bin(support)
         objects += np.bincount(bins, minlength=len(SUPPORT_BINS))
         facts += np.bincount(bins, weights=support, minlength=len(SUPPORT_BINS)).astype(int)
@@ -205,11 +207,7 @@ def _show_strata(world: World, model: ExactModel) -> None:
     downstream = world.graph.upstream_fact >= 0
     groups = [("root", ~downstream), *((s, downstream & (model.stratum == i)) for i, s in enumerate(STRATA))]
     rows = [
-        (
-            name,
-            mine.sum(),
-            *((mine & flag).sum() for flag in (resolution.certified, model.open)),
-        )
+        (name, mine.sum(), *((mine & flag).sum() for flag in (resolution.certified, model.open)))
         for name, mine in groups
     ]
     print_table(
@@ -217,13 +215,6 @@ def _show_strata(world: World, model: ExactModel) -> None:
         ("stratum", "facts", "certified", "open"),
         rows,
     )
-
-
-def _support_of(world: World, relation: int) -> np.ndarray:
-    """int64: support of each candidate of a relation."""
-    candidates = world.graph.candidates_of(relation)
-    truth = world.generative.truth[world.graph.relation == relation]
-    return np.bincount(np.searchsorted(candidates, truth), minlength=len(candidates))
 
 
 Group = tuple[str, str, int, int, int]

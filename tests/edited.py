@@ -88,11 +88,7 @@ def write_edits(run, editor, rows, seed=0, cost=None, retained=None, steps=40, c
         "settings": EditSettings(seed=seed).settings_as_data() | changes,
         "versions": versions_of_cases(Hase.version, "paper"),
         "editor": editor,
-        "method": {
-            "editor": editor,
-            "settings": {"config": {"steps": steps, "rate": 0.1}},
-            "version": 1,
-        },
+        "method": {"editor": editor, "settings": {"config": {"steps": steps, "rate": 0.1}}, "version": 1},
         "standard": {
             "agent": "paper",
             "exactness": {"kind": "approximation", "bound": None, "why": "a test"},

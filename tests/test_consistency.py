@@ -78,7 +78,4 @@ def test_a_fact_has_one_object_and_perhaps_another():
     assert count_most_true([], size) == (0, 0)
     assert count_most_true(
         [Sentence(Kind.IMAGINE, None, fact[0]), Sentence(Kind.ABOUT, None, fact[1])], size
-    ) == (
-        0,
-        0,
-    )
+    ) == (0, 0)

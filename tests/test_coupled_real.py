@@ -40,11 +40,7 @@ def write(folder, triples, aliases=""):
 
 def built(folder, seed=0, account=None, several="first", subjects=24, **dials):
     config = WorldConfig(
-        source="coupled",
-        path=str(folder),
-        subjects=subjects,
-        several=several,
-        coupled=CoupledWorld(**dials),
+        source="coupled", path=str(folder), subjects=subjects, several=several, coupled=CoupledWorld(**dials)
     )
     return build_world(config, seed, True, account=account)
 

@@ -190,10 +190,7 @@ def test_what_does_not_fit_is_refused(exam, examined, tmp_path, capsys, door):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        (lambda p, i: p * 0.9, "another precision"),
-        (lambda p, i: p + (0.01 if i == 3 else 0.0), "padding"),
-    ],
+    [(lambda p, i: p * 0.9, "another precision"), (lambda p, i: p + (0.01 if i == 3 else 0.0), "padding")],
     ids=["all", "few"],
 )
 def test_the_unedited_model_must_answer_as_here(exam, examined, tmp_path, capsys, change, message):

@@ -114,8 +114,7 @@ class Done:
 
 
 @pytest.fixture(
-    scope="module",
-    params=[pytest.param(n, marks=pytest.mark.slow) if n in SELDOM else n for n in EDITORS],
+    scope="module", params=[pytest.param(n, marks=pytest.mark.slow) if n in SELDOM else n for n in EDITORS]
 )
 def done(request, toy):
     return Done(request.param, toy)

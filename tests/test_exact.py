@@ -13,14 +13,7 @@ from scipy.stats import binom, chisquare
 from corpus.arrays import load_arrays, save_arrays
 from corpus.config import BuiltinWorld, ExactConfig
 from corpus.errors import InputError
-from corpus.exact import (
-    BLOCK,
-    FULLY,
-    NEVER,
-    SELDOM,
-    draw_world,
-    sample_exact,
-)
+from corpus.exact import BLOCK, FULLY, NEVER, SELDOM, draw_world, sample_exact
 from corpus.graph import build_graph
 from corpus.kernels import draw_from_urns
 from corpus.resolution import TOLERANCE, doubt_of_statements

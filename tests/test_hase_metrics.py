@@ -77,17 +77,7 @@ def test_no_edit_moves_nothing(seed):
         n
         for n in metrics
         if n.startswith(
-            (
-                "propagation",
-                "orthogonal",
-                "stray",
-                "skill",
-                "selective",
-                "false",
-                "damage",
-                "spill",
-                "gained",
-            )
+            ("propagation", "orthogonal", "stray", "skill", "selective", "false", "damage", "spill", "gained")
         )
     ]
     still = [n for n in still if "over_recalibrated" not in n]
@@ -325,10 +315,7 @@ def test_readers_answer_what_they_believe_most(seed):
     o = draw_answers(seed)
     results = flat(o)
     for reader in HASE.readers(results, "x").values():
-        for answer, believed in (
-            (reader.answer, reader.probability),
-            (reader.start_answer, reader.start),
-        ):
+        for answer, believed in ((reader.answer, reader.probability), (reader.start_answer, reader.start)):
             assert (answer == 10 + believed.argmax(-1)).all()
 
 

@@ -13,14 +13,7 @@ from lm.editors.associations import find_shift, repeat_in_contexts
 from lm.editors.interface import CorpusSample
 from lm.editors.memit import MemitConfig, method
 from lm.editors.memit.method import Memit, null_space
-from tests.test_associations import (
-    CONTEXTS,
-    FOUR,
-    SHRINK,
-    at_keys,
-    second_moment,
-    with_change,
-)
+from tests.test_associations import CONTEXTS, FOUR, SHRINK, at_keys, second_moment, with_change
 from tests.toys import at, doubled, random_model, requests_of, some_text, spelt_world
 
 TWO = MemitConfig(

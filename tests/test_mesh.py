@@ -19,17 +19,7 @@ from lm import cluster
 from lm.checkpoints import load_checkpoint
 from testbed import edit, train
 from tests import many_devices
-from tests.runs import (
-    QUICKLY,
-    RECIPE,
-    ROOT,
-    at,
-    complaint,
-    copied,
-    measurements,
-    parameters,
-    python,
-)
+from tests.runs import QUICKLY, RECIPE, ROOT, at, complaint, copied, measurements, parameters, python
 
 WAITING = r"(?:[a-z0-9,: ]+ \.\.\.\n)*"
 """What a command may say on a slow machine before anything else."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bayes.request import EditRequest
 from corpus.text.tokenizer import BOS, EOS, PAD, SEP
 from experiments.measures import text_numbers as text
-from experiments.measures.field_questions import OUTCOMES, exact_outcomes, score_of
+from experiments.measures.edited_models import OUTCOMES, exact_outcomes, score_of
 from experiments.measures.predictions import (
     JudgedWorld,
     correlate_ranks,

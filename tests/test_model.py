@@ -18,12 +18,7 @@ from lm.delta import LowRank
 from lm.language_model import LanguageModel
 from lm.model import init_params
 from lm.prompts import left_pad
-from lm.scoring import (
-    ENDINGS,
-    candidate_tree,
-    object_log_probabilities,
-    tree_size,
-)
+from lm.scoring import ENDINGS, candidate_tree, object_log_probabilities, tree_size
 from testbed.run.model import shape_to_edit
 from tests import naive
 from tests.toys import read_whole

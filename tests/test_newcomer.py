@@ -104,11 +104,7 @@ def test_every_editor_is_listed_with_what_it_is(tmp_path):
     [
         ("def edit(model, request): ...", "edit", "there is edit(model, request); an editor in PyTorch is"),
         ("class Mine:\n def edit(self, m): ...", "Mine", "class Mine has edit(self, m); an editor"),
-        (
-            "class MyEditor: ...",
-            "MyEdtor",
-            "no class MyEdtor (did you mean MyEditor?); it has class",
-        ),
+        ("class MyEditor: ...", "MyEdtor", "no class MyEdtor (did you mean MyEditor?); it has class"),
     ],
 )
 def test_a_wrong_signature_is_told_the_right_one(source, name, says, tmp_path, monkeypatch):

@@ -211,14 +211,7 @@ def test_differences_and_how_many_edits_show_one(open_run):
 
 def test_an_edited_model_is_written_with_its_edit(open_run, finished, tmp_path):
     edited = testbed.open(finished / "x").edit("lora-down", FACT)
-    words = [
-        "lora-down",
-        "--edit",
-        FACT,
-        *at(finished),
-        "--folder",
-        str(tmp_path / "by command"),
-    ]
+    words = ["lora-down", "--edit", FACT, *at(finished), "--folder", str(tmp_path / "by command")]
     assert export.main(words) == 0
     s, r, _ = edited.fact
     prompt = open_run.world.tokenizer.prompt(s, r)[None]

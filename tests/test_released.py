@@ -17,14 +17,7 @@ from corpus.text.tokenizer import entity_tokenizer
 from corpus.world import build_world
 from corpus.worlds.people import BORN, CITIZENSHIP, GENDER, LANGUAGE, RACE, REGION, WORK
 from corpus.worlds.people.real import rank_people
-from corpus.worlds.people.released import (
-    MAN,
-    REQUESTS,
-    WOMAN,
-    find_women,
-    read_released,
-    read_requests,
-)
+from corpus.worlds.people.released import MAN, REQUESTS, WOMAN, find_women, read_released, read_requests
 from testbed.evaluations.seesaw import NEW_HOLDERS, Seesaw
 from testbed.evaluations.seesaw.population import Edit, Population
 from testbed.evaluations.seesaw.released import Hindrance, Poser, read_world_requests

@@ -266,11 +266,7 @@ def test_what_edits_were_made_with_stands_beside_each_and_mixing_is_told(runs, t
         ("cases", "the cases"),
         *(
             pytest.param(*part, marks=pytest.mark.slow, id=part[0])
-            for part in (
-                ("agent", "the agent"),
-                ("asking", "how it is asked"),
-                ("editor", "the editor"),
-            )
+            for part in (("agent", "the agent"), ("asking", "how it is asked"), ("editor", "the editor"))
         ),
     ],
 )

@@ -101,8 +101,7 @@ def whole(ready, tmp_path_factory):
 
 
 each_mode = pytest.mark.parametrize(
-    "mode",
-    [mode if mode == "independent" else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES],
+    "mode", [mode if mode == "independent" else pytest.param(mode, marks=pytest.mark.slow) for mode in MODES]
 )
 
 

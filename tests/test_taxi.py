@@ -22,14 +22,7 @@ from testbed.evaluations.taxi.beside import COLUMNS as PEOPLE_COLUMNS
 from testbed.evaluations.taxi.beside import RESPONSES, find_changes, people_shares, read_answers
 from testbed.evaluations.taxi.cases import CONTROLS
 from testbed.evaluations.taxi.chapter import MOST_ROWS, exception_table
-from testbed.evaluations.taxi.edits import (
-    COLUMNS,
-    MEMBERSHIP,
-    QUERIES,
-    Taxonomy,
-    build_edits,
-    read_edits,
-)
+from testbed.evaluations.taxi.edits import COLUMNS, MEMBERSHIP, QUERIES, Taxonomy, build_edits, read_edits
 from testbed.evaluations.taxi.metrics import (
     CONSISTENCY,
     CORRECTION_READER,

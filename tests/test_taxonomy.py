@@ -23,13 +23,7 @@ from corpus.text.language import Kind, Language
 from corpus.text.phrasings import phrasings_of, rephrase_sentences
 from corpus.world import build_world
 from corpus.worlds.account import Account
-from corpus.worlds.taxonomy import (
-    categories_of,
-    count_upper_groups,
-    is_a,
-    members,
-    relations_of,
-)
+from corpus.worlds.taxonomy import categories_of, count_upper_groups, is_a, members, relations_of
 from corpus.worlds.taxonomy.build import TYPICAL_FREQUENCY, Row, split_rows
 from testbed.corpus import main
 from tests.enumeration import Enumeration

@@ -27,9 +27,7 @@ FEW = ["--cases.count", "20"]
 OWN = "experiments.my_editor:MyEditor"
 
 lines = st.lists(
-    st.fixed_dictionaries({"success": st.floats(0, 1), "skill": st.floats(-2, 1)}),
-    min_size=1,
-    max_size=8,
+    st.fixed_dictionaries({"success": st.floats(0, 1), "skill": st.floats(-2, 1)}), min_size=1, max_size=8
 )
 
 

@@ -6,17 +6,7 @@ from hypothesis import strategies as st
 
 from corpus.errors import InputError
 from testbed.pages.charts import lines_of
-from testbed.scores.frame import (
-    ALL,
-    BEFORE,
-    EDITOR,
-    EDITS,
-    LOST,
-    REFERENCE,
-    Frame,
-    concat_frames,
-    make_frame,
-)
+from testbed.scores.frame import ALL, BEFORE, EDITOR, EDITS, LOST, REFERENCE, Frame, concat_frames, make_frame
 from testbed.scores.metric import MetricDefinition
 from testbed.scores.statistics import Comparison, Estimate, Few
 from testbed.scores.views import Column, View, make_table, swap_words

@@ -329,10 +329,7 @@ def _digress(
     at, fact = _facts_of_same(graph, others)
     is_stated = statements.stated_fact(fact)
     so = statements.draw_statements(fact[is_stated], rng)
-    return [
-        _state_premises(graph, premises, 0, Kind.IMAGINE),
-        repeat_lines(document[at[is_stated]], 1, so),
-    ]
+    return [_state_premises(graph, premises, 0, Kind.IMAGINE), repeat_lines(document[at[is_stated]], 1, so)]
 
 
 def _draw_others(

@@ -167,7 +167,10 @@ class Language:
                 hedged = self._parse_named(behind) if behind != text else None
                 if hedged is not None:
                     return Sentence(Kind.ATOMIC, None, hedged, None, number)
-            atom, phrasing = self._need_atom(text)
+            parse = self._parse_atom(text)
+            if parse is None:
+                raise InputError(f"not a statement '<subject> <relation> <object>' of this world: {text!r}")
+            atom, phrasing = parse
             return Sentence(Kind.ATOMIC, None, atom, None, phrasing)
         for word, label in zip(VERDICTS, (True, False), strict=True):
             ending = f'" is {word}'
@@ -234,12 +237,6 @@ class Language:
         """The statement, if its relation is said by its name."""
         parse = self._parse_atom(text)
         return parse[0] if parse is not None and parse[1] == 0 else None
-
-    def _need_atom(self, text: str) -> tuple[Atom, int]:
-        parse = self._parse_atom(text)
-        if parse is None:
-            raise InputError(f"not a statement '<subject> <relation> <object>' of this world: {text!r}")
-        return parse
 
     def _parse_quoted(self, text: str, label: bool) -> Sentence:
         if text.startswith("not "):

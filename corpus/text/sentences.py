@@ -92,7 +92,10 @@ def sample_sentences(
     rows = n * kernels.SENTENCES_PER_FACT
     label = np.zeros(rows, bool)
     a, b = np.empty((rows, 3), np.int32), np.full((rows, 3), -1, np.int32)
-    truth, share, earlier = model.truth, model.mode_share, _earlier_facts(graph)
+    # How many facts earlier subjects have; for the first subject, how many it has itself.
+    before = np.searchsorted(graph.subject, graph.subject)
+    own = np.searchsorted(graph.subject, graph.subject[0], side="right")
+    truth, share, earlier = model.truth, model.mode_share, np.where(before > 0, before, own)
     start, stop = model.offsets[model.table], model.offsets[model.table + 1]
     place = np.searchsorted(graph.objects, truth)
     sample = choose_kernels(kernels.draw_statements, rows)
@@ -116,10 +119,3 @@ def sample_sentences(
         b=b,
         phrasing=np.zeros(rows, np.int16),
     )
-
-
-def _earlier_facts(graph: KnowledgeGraph) -> np.ndarray:
-    """int64[facts]: how many facts earlier subjects have; for the first subject, how many it has itself."""
-    before = np.searchsorted(graph.subject, graph.subject)
-    own = np.searchsorted(graph.subject, graph.subject[0], side="right")
-    return np.where(before > 0, before, own)

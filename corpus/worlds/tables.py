@@ -234,13 +234,6 @@ def _as_labels(table: pa.Table, names: list[str]) -> Table:
     return Table(columns, names)
 
 
-def _choose_columns(path: Path, table: Table, columns: tuple[str, ...]) -> Table:
-    """Some columns of a table, which may have no names; all if none is named."""
-    names = [*table.names] or [str(place + 1) for place in range(len(table.columns))]
-    places = [names.index(_find_column(path, names, column)) for column in columns] or range(len(names))
-    return Table([table.columns[i] for i in places], [names[i] for i in places] if table.names else ())
-
-
 def _find_column(path: Path, names: list[str], column: str) -> str:
     if column in names:
         return column
@@ -444,7 +437,10 @@ def _read_table(path: Path, form: str | Form, columns: tuple[str, ...], watch: W
     if form == "Parquet":
         return read_parquet(path, columns)
     if form == "JSON":
-        return _choose_columns(path, read_json(path, watch), columns)
+        table = read_json(path, watch)
+        names = [*table.names] or [str(place + 1) for place in range(len(table.columns))]
+        places = [names.index(_find_column(path, names, column)) for column in columns] or range(len(names))
+        return Table([table.columns[i] for i in places], [names[i] for i in places] if table.names else ())
     assert isinstance(form, Form), "RDF is read elsewhere"
     return read_delimited(path, form, columns, watch)
 

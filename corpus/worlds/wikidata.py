@@ -162,7 +162,11 @@ def read_names(source: Source, what: str, watch: Watch = read_unwatched) -> tupl
             if stripped := name.decode("utf-8").strip():
                 ids.append(int(key))
                 names.append(stripped.encode("utf-8"))
-    return _pack_names(ids, names), notes
+    # The first line of an id counts.
+    unique, first = np.unique(np.array(ids, np.int32), return_index=True)
+    unique_names = [names[i] for i in first]
+    offsets = np.concatenate([[0], np.cumsum([len(name) for name in unique_names], dtype=np.int64)])
+    return Names(unique, np.frombuffer(b"".join(unique_names), np.uint8), offsets.astype(np.int64)), notes
 
 
 def read_described_names(
@@ -225,14 +229,6 @@ def _read_sources(sources: dict[str, Source], watch: Watch) -> RawGraph:
     entities, cut_entities = read_names(sources["entities"], "entity", watch)
     relations, cut_relations = read_names(sources["relations"], "relation", watch)
     return RawGraph(triples, entities, relations, (*cut_triples, *cut_entities, *cut_relations))
-
-
-def _pack_names(ids: list[int], names: list[bytes]) -> Names:
-    # The first line of an id counts.
-    unique, first = np.unique(np.array(ids, np.int32), return_index=True)
-    unique_names = [names[i] for i in first]
-    offsets = np.concatenate([[0], np.cumsum([len(name) for name in unique_names], dtype=np.int64)])
-    return Names(unique, np.frombuffer(b"".join(unique_names), np.uint8), offsets.astype(np.int64))
 
 
 def _save_copy(raw: RawGraph, origin: dict, folder: Path) -> None:

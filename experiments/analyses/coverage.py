@@ -133,25 +133,6 @@ def method_names(settings: Settings) -> list[str]:
     return [*METHODS] if settings.rivals else ["jackknife"]
 
 
-def coverage_by_method(
-    settings: Settings, scene: str, kind: str, dependence: Mapping[str, float]
-) -> dict[str, Figures]:
-    """Of every method, how often its intervals hold the truth; nan where it gives none."""
-    rng = generator(settings.seed, f"coverage {scene} {kind} {dependence}")
-    low: dict[str, list[np.ndarray]] = {}
-    high: dict[str, list[np.ndarray]] = {}
-    truth = []
-    for _ in range(settings.patterns):
-        clusters = SCENES[scene].draw(rng)
-        values = draw_values(rng, kind, clusters, dependence, settings.replicates)
-        truth.append(values.truth)
-        for name in method_names(settings):
-            ends = METHODS[name](clusters, values, rng)
-            for kept, new in zip((low, high), ends, strict=True):
-                kept.setdefault(name, []).append(new)
-    return {name: summarise_intervals(*map(np.concatenate, (low[name], high[name], truth))) for name in low}
-
-
 def summarise_intervals(low: np.ndarray, high: np.ndarray, truth: np.ndarray) -> Figures:
     """Of intervals that are there."""
     there = np.isfinite(low)
@@ -219,7 +200,22 @@ def simulate_intervals(settings: Settings) -> dict[tuple[str, str, str], dict[st
     found = {}
     with show_progress("coverage", len(situations)) as advance:
         for scene, kind, dependence in situations:
-            by_method = coverage_by_method(settings, scene, kind, dependence)
+            rng = generator(settings.seed, f"coverage {scene} {kind} {dependence}")
+            low: dict[str, list[np.ndarray]] = {}
+            high: dict[str, list[np.ndarray]] = {}
+            truth = []
+            for _ in range(settings.patterns):
+                clusters = SCENES[scene].draw(rng)
+                values = draw_values(rng, kind, clusters, dependence, settings.replicates)
+                truth.append(values.truth)
+                for name in method_names(settings):
+                    ends = METHODS[name](clusters, values, rng)
+                    for kept, new in zip((low, high), ends, strict=True):
+                        kept.setdefault(name, []).append(new)
+            by_method = {
+                name: summarise_intervals(*map(np.concatenate, (low[name], high[name], truth)))
+                for name in low
+            }
             found[scene, describe_dependence(dependence), kind] = by_method
             advance(1)
     return found

@@ -120,10 +120,7 @@ def compile_edits(
     questions: Questions, size: Size, batch: int
 ) -> tuple[Callable[[], object], int, dict[str, float]]:
     """The shortest, middle and longest edits of a sweep, side by side; how many; and what compiling took."""
-    editing, order = (
-        prepare_editing(questions, size),
-        np.array(order_cases(questions)),
-    )
+    editing, order = (prepare_editing(questions, size), np.array(order_cases(questions)))
     starts = (0, (CASES - batch) // 2, CASES - batch)
     batches = [order[start : start + batch, None] for start in starts]
 

@@ -134,11 +134,7 @@ def show_ranges(title: str, unit: str, figures: Mapping[str, Range], digits: int
 
 
 def record_stage(
-    title: str,
-    stage: str,
-    figures: dict[str, Any],
-    tables: Iterable[Table] = (),
-    **settings: Any,
+    title: str, stage: str, figures: dict[str, Any], tables: Iterable[Table] = (), **settings: Any
 ) -> Path:
     """Write a stage's figures into record <today>-<title>, beside those of others; returns its folder.
 

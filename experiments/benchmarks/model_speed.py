@@ -132,48 +132,27 @@ def build_twin(model: ModelConfig, vocabulary: int, seed: int = 0) -> MistralFor
     return twin.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def build_optimizer(twin: MistralForCausalLM, recipe: TrainConfig) -> torch.optim.Optimizer:
-    """Fused AdamW."""
-    return torch.optim.AdamW(
-        twin.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
-    )
-
-
-def build_step(
-    twin: MistralForCausalLM,
-    optimizer: torch.optim.Optimizer,
-    model: ModelConfig,
-    recipe: TrainConfig,
-    compiled: bool,
-) -> Callable[..., torch.Tensor]:
-    """A step on inputs as MistralForCausalLM takes them; mixed precision where the model has bfloat16."""
-    forward: Callable[..., Any] = torch.compile(twin.forward) if compiled else twin.forward
-    device, narrow = twin.device.type, model.precision == "bfloat16"
-
-    def take_step(**inputs: np.ndarray) -> torch.Tensor:
-        placed = {name: torch.from_numpy(x).to(device) for name, x in inputs.items()}
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device, torch.bfloat16, enabled=narrow):
-            loss = forward(**placed).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(twin.parameters(), recipe.clip)
-        optimizer.step()
-        return loss.detach()
-
-    return take_step
-
-
 def build_their_step(
     model: ModelConfig, recipe: TrainConfig, vocabulary: int, compiled: bool
 ) -> Callable[[np.ndarray], Any]:
-    """Hugging Face's training step as a function of rows alone."""
+    """Hugging Face's training step as a function of rows alone, by fused AdamW in the precision of ours."""
     torch.set_num_threads(os.cpu_count() or 1)
     twin = build_twin(model, vocabulary)
-    step = build_step(twin, build_optimizer(twin, recipe), model, recipe, compiled)
+    optimizer = torch.optim.AdamW(
+        twin.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True
+    )
+    forward: Callable[..., Any] = torch.compile(twin.forward) if compiled else twin.forward
+    device, narrow = twin.device.type, model.precision == "bfloat16"
 
     def take_step(rows: np.ndarray) -> float:
-        tokens = rows.astype(np.int64)
-        return float(step(input_ids=tokens, labels=tokens))
+        tokens = torch.from_numpy(rows.astype(np.int64)).to(device)
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16, enabled=narrow):
+            loss = forward(input_ids=tokens, labels=tokens).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(twin.parameters(), recipe.clip)
+        optimizer.step()
+        return float(loss.detach())
 
     return take_step
 
@@ -206,7 +185,17 @@ def measure_size(settings: Settings, size: Size) -> dict[str, Any]:
     runs: dict[Measurement, list[dict[str, float]]] = {setting: [] for setting in which}
     for _ in range(settings.repeats):
         for setting in which:
-            runs[setting].append(measure_in_process(setting))
+            command = [sys.executable, "-m", "experiments.model_speed", "--measure", *setting]
+            process = subprocess.run(
+                command,
+                env={**os.environ, "GLIBC_TUNABLES": TUNABLES},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if process.returncode:
+                raise RuntimeError(f"{setting}: {process.stderr[-2000:]}")
+            runs[setting].append(json.loads(process.stdout.splitlines()[-1]))
     figures = {f"{s.kind}, {s.precision}": summarise_runs(measured) for s, measured in runs.items()}
     ratios = {}
     for precision in settings.precisions:
@@ -255,17 +244,6 @@ def profile_step(precision: Precision) -> dict[str, Any]:
         f"our step, paper, {precision}", ("", "share"), [(n, f"{share:.1%}") for n, share in shares.items()]
     )
     return shares
-
-
-def measure_in_process(setting: Measurement) -> dict[str, float]:
-    """`measure_one` in a fresh process under the commands' allocator settings."""
-    command = [sys.executable, "-m", "experiments.model_speed", "--measure", *setting]
-    process = subprocess.run(
-        command, env={**os.environ, "GLIBC_TUNABLES": TUNABLES}, capture_output=True, text=True, check=False
-    )
-    if process.returncode:
-        raise RuntimeError(f"{setting}: {process.stderr[-2000:]}")
-    return json.loads(process.stdout.splitlines()[-1])
 
 
 def run_study(settings: Settings) -> None:

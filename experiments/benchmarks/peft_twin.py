@@ -229,20 +229,15 @@ def compare_and_show(
     return figures
 
 
-def write_golden(folder: Path) -> None:
-    """What the tests compare ours with: the model, the requests, and what peft made of them."""
-    model, request = random_case()
-    shutil.rmtree(folder, ignore_errors=True)
-    export_model(model, folder)
-    theirs = edit_with_peft(model, request, RECIPE, edit_with_ours(model, request, RECIPE).start)
-    write_json(folder / "recipe.json", asdict(RECIPE))
-    np.savez(folder / "expected.npz", prompt=request.prompt, answer=request.answer, **theirs._asdict())
-
-
 def run_study(settings: Settings) -> None:
     """Compare and write what was found."""
     if settings.golden:
-        write_golden(GOLDEN)
+        model, request = random_case()
+        shutil.rmtree(GOLDEN, ignore_errors=True)
+        export_model(model, GOLDEN)
+        theirs = edit_with_peft(model, request, RECIPE, edit_with_ours(model, request, RECIPE).start)
+        write_json(GOLDEN / "recipe.json", asdict(RECIPE))
+        np.savez(GOLDEN / "expected.npz", prompt=request.prompt, answer=request.answer, **theirs._asdict())
         return
     cases = {
         "random": (random_case, RECIPE),

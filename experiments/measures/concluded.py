@@ -19,12 +19,6 @@ from testbed.scores.tables import Cell, Table
 FACTS, NOBODY, RIGHT = "facts that it takes for read", "nobody has, taken for read", "modes that are right"
 
 
-def concluded_metric(model: LanguageModel, mind: Mind, world: World, results: Results) -> Metric:
-    """Of consequences that must change, those of which it takes the right answer, and takes it to change."""
-    answers, moves = infer_answers(model, mind, world, results)
-    return answered_metric(results, np.where(moves >= 0.5, answers, -1))
-
-
 def answered_metric(results: Results, answers: np.ndarray) -> Metric:
     """Of consequences that must change, those to which an object is the right answer: int[E], -1 for none."""
     c, row = results.choices, rows_of_role(results, CHILD)

@@ -98,7 +98,23 @@ def betting_stages(findings: Findings) -> Iterator[Stage]:
     def bet(cell: Values, name: str) -> None:
         if not (path := bets_of(findings, cell, name)).exists():
             run = open_run(findings.run_of(cell).folder, "exact")
-            write_json(path, {"bets": bet_against(run, name, findings.options.edits, cell["seed"])})
+            seed = cell["seed"]
+            bets, objects = draw_bets(run, findings.options.edits, seed), run.world.graph.objects
+            if name == AGENT:
+                answers = [agent_answers(run, bet) for bet in bets]
+            else:
+                edited = EditedAnswers(run, name, bets, seed)
+                answers = [edited.of(bet) for bet in bets]
+            subjects = [bet.case.request.subject for bet in bets]
+            write_json(
+                path,
+                {
+                    "bets": [
+                        {"subject": subject} | sure_gains(bet, objects, of)
+                        for subject, bet, of in zip(subjects, bets, answers, strict=True)
+                    ]
+                },
+            )
 
     for cell in findings.cells:
         yield from findings.model_stages(cell)
@@ -131,21 +147,6 @@ def gains_tables(findings: Findings) -> Iterator[Table]:
     alone = gains_of(findings, CONSEQUENCE).items()
     rows = [[name, *(of[bet] for bet in BETS)] for name, of in alone]
     yield Table("consequence", "Bets on the consequence alone", ["editor", *BETS], rows)
-
-
-def bet_against(run: OpenRun, name: str, count: int, seed: int) -> list[dict[str, Any]]:
-    """Edit by one editor, or ask the agent itself, and say what is won in each of some bets."""
-    bets, objects = draw_bets(run, count, seed), run.world.graph.objects
-    if name == AGENT:
-        answers = [agent_answers(run, bet) for bet in bets]
-    else:
-        edited = EditedAnswers(run, name, bets, seed)
-        answers = [edited.of(bet) for bet in bets]
-    subjects = [bet.case.request.subject for bet in bets]
-    return [
-        {"subject": subject} | sure_gains(bet, objects, of)
-        for subject, bet, of in zip(subjects, bets, answers, strict=True)
-    ]
 
 
 def estimate_gains(by_world: Sequence[Sequence[dict[str, Any]]], questions: slice) -> dict[str, Estimate]:

@@ -80,20 +80,15 @@ def choose_settings(options: Options) -> Tuning | None:
     )
 
 
-def draw_published_support(findings: Findings) -> np.ndarray:
-    """int64[bins]: of DRAWN requests a world by the paper's sampler those that change a consequence."""
-    counts = np.zeros(len(SUPPORT_BINS), int)
+def sampler_tables(findings: Findings) -> Iterator[Table]:
+    """What follows under two samplers, and what each draws."""
+    # Of so many requests a world by the paper's sampler, those that change a consequence.
+    published = np.zeros(len(SUPPORT_BINS), int)
     for cell in findings.cells:
         as_edited = findings.edits_of(cell, cell["editors"][0])
         settings = change_settings(as_edited, {"hase.sampler": "published", "cases.count": DRAWN})
         _, cases = draw_with_agent(load_world(findings.run_of(cell)), settings)
-        counts += count_support(cases)
-    return counts
-
-
-def sampler_tables(findings: Findings) -> Iterator[Table]:
-    """What follows under two samplers, and what each draws."""
-    published = draw_published_support(findings)
+        published += count_support(cases)
     editors = findings.editors()
     first = editors[0]
     drawn = [first.frame.cell(FOLLOWS, first.name, f"support {name}").cases for name in SUPPORT_BINS]

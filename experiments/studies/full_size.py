@@ -12,13 +12,13 @@ and by requested relation, beside what `keyed` concludes before it fits anything
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from corpus.files import read_json, staged_file, write_json
 from experiments.command import launch_module
-from experiments.measures.concluded import concluded_metric, find_named, read_table
+from experiments.measures.concluded import answered_metric, find_named, infer_answers, read_table
 from experiments.measures.followed import relation_table, support_row, support_table
 from experiments.measures.scaled import (
     ScaledOptions,
@@ -104,16 +104,13 @@ def make_tables(findings: Findings) -> Iterator[Table]:
     model, _ = load_model(run, world)
     config = findings.edits_of(findings.cells[0], "keyed").configs["keyed"]
     mind = read_mind(model, vocabulary_of(world.tokenizer), config)
-    concluded = support_row("keyed, as concluded", concluded_metric(model, mind, world, results), results)
+    answers, moves = infer_answers(model, mind, world, results)
+    concluded = support_row(
+        "keyed, as concluded", answered_metric(results, np.where(moves >= 0.5, answers, -1)), results
+    )
     yield support_table(editors, [concluded])
     yield relation_table(editors, world.graph.relations)
     yield read_table(mind, world)
-
-
-def mind_counts(findings: Findings) -> dict[str, Any]:
-    """Of whom was read."""
-    (run,) = findings.runs()
-    return {"mind": read_json(run.folder / "mind.json")}
 
 
 STUDY = Study(
@@ -134,7 +131,7 @@ STUDY = Study(
         for sampler in EDITORS
     ],
     tables=make_tables,
-    figures=mind_counts,
+    figures=lambda findings: {"mind": read_json(findings.runs()[0].folder / "mind.json")},
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ In three worlds of each of four kinds (docs/kinds.md), and with models of four l
 these, every editor makes the same edits, each of which contradicts the world's truth, with its settings of
 experiments.kinds; what it adds is taken half, once and twice. Of each edited model, one edit by one editor in
 one world, the numbers that papers report are computed as they compute them, beside four exact outcomes
-(`experiments.measures.field_questions`).
+(`experiments.measures.edited_models`).
 Decisions: of two editors of which one surely has more of an outcome in a world, which one? The direction of
 a number, and which two are best, are learned on worlds of other kinds. Some 200 seconds of one core a
 world where models are there.
@@ -22,8 +22,7 @@ import numpy as np
 
 from corpus.files import read_json, write_json
 from experiments.command import launch_module
-from experiments.measures.edited_models import EditedModels
-from experiments.measures.field_questions import OUTCOMES
+from experiments.measures.edited_models import OUTCOMES, EditedModels
 from experiments.measures.predictions import JudgedWorld, correlate, decide, list_sure_pairs, predict_kinds
 from experiments.studies import kinds
 from experiments.study import Findings, Stage, Study, Values, WorldOptions

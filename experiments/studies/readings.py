@@ -81,28 +81,6 @@ def count_votes(metric: Metric, rng: np.random.Generator) -> Metric:
     return metric._replace(numerator=np.where(wrong, metric.denominator - metric.numerator, metric.numerator))
 
 
-def decision_tables(by: Mapping[str, Sequence[ScoredEditor]]) -> Iterator[Table]:
-    """A table a metric: how often one judge orders editors as another does.
-
-    Args:
-        by: all editors, by judge.
-    """
-    for metric in JUDGED:
-        judged: dict[str, dict[str, Estimate]] = {
-            reading: {one.name: one.frame.cell(metric, one.name, CONTRADICTS) for one in editors}
-            for reading, editors in by.items()
-        }
-        if metric == FOLLOWS:
-            judged[VOTES] = {
-                one.name: one.estimate(
-                    count_votes(one.values[one.name][metric], generator(0, f"votes on {one.name}")),
-                    ~one.edits.results.cases["reinforces"],
-                )
-                for one in by[EXACT]
-            }
-        yield decision_table(judged, metric)
-
-
 def measure_distance(one: ScoredEditor, when: int, only_consequence: bool) -> Estimate:
     """Mean total variation between the answers of model and agent, before the edit (0) or after it (1).
 
@@ -139,7 +117,20 @@ def make_tables(findings: Findings) -> Iterator[Table]:
     for i, reading in enumerate(PRINTED):
         table = published_tables(by[reading])[0]
         yield table._replace(key=f"{table.key}-{i}", title=f"{table.title}: {reading}")
-    yield from decision_tables(by)
+    for metric in JUDGED:
+        judged: dict[str, dict[str, Estimate]] = {
+            reading: {one.name: one.frame.cell(metric, one.name, CONTRADICTS) for one in editors}
+            for reading, editors in by.items()
+        }
+        if metric == FOLLOWS:
+            judged[VOTES] = {
+                one.name: one.estimate(
+                    count_votes(one.values[one.name][metric], generator(0, f"votes on {one.name}")),
+                    ~one.edits.results.cases["reinforces"],
+                )
+                for one in by[EXACT]
+            }
+        yield decision_table(judged, metric)
     yield from (distance_table(by, about) for about in ("consequence", "all"))
 
 

@@ -9,7 +9,6 @@ imagine documents that never say their premise again and speak of nobody else: c
 the request are told there, too, to see what such documents teach.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.command import launch_module
@@ -75,11 +74,6 @@ def edits_of(cell: Values) -> Changes:
     )  # fmt: skip
 
 
-def editors_of(cell: Values) -> Sequence[str]:
-    """In plain documents contexts alone."""
-    return CONTEXTS if cell["group"] == PLAIN else cell["editors"]
-
-
 STUDY = Study(
     options=Options(
         worlds=3, edits=400, slow_edits=80,
@@ -91,7 +85,7 @@ STUDY = Study(
     pool=("name", "seed", "folder"),
     corpus=corpus_of,
     edit=edits_of,
-    editors=editors_of,
+    editors=lambda cell: CONTEXTS if cell["group"] == PLAIN else cell["editors"],
     variants={
         "rome, last token": ("rome", {"rome.token": "last"}),
         "rome, subject's token": ("rome", {"rome.token": "subject"}),

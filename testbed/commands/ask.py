@@ -10,16 +10,9 @@ from bayes.persistence import persistence_posterior
 from bayes.structure import structure_posterior
 from corpus.text.tokenizer import PAD, SEP
 from lm.editors.interface import vocabulary_of
-from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import (
-    Dependence,
-    find_dependence,
-    reading_probability,
-    seldom_share,
-)
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability, seldom_share
 from lm.editors.self_bayes.recall import recall_beliefs
-from lm.language_model import LanguageModel
 from testbed.cells import Shown, show_number
 from testbed.console import print_table, say
 from testbed.engine.catalogue import whose_options
@@ -51,7 +44,18 @@ def ask(options: AskSettings) -> None:
     elif options.beliefs:
         editor = whose_options("self-bayes")
         config = options.configs.get(editor.options, editor.config)
-        show_beliefs(run.world, run.model, config, options.top)
+        beliefs = recall_beliefs(run.model, vocabulary_of(run.world.tokenizer), config.beliefs)
+        dependence = find_dependence(beliefs, config.dependence)
+        seldom = seldom_share(beliefs, config.dependence.seldom)
+        known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)
+        say(f"the model mentions {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
+        header = ("relation", "read of", "depends on", "hangs together with", "p(facts persist)",
+                  "in this world")  # fmt: skip
+        rows = relations_found(run.world, dependence, known)
+        print_table("which relation depends on which", header, rows, False)
+        header = ("relation", "depends on", "object of that", "subjects", "most of them", "share")
+        rows = rows_found(run.world, beliefs, dependence, known, options.top)
+        print_table(f"the {options.top} rows of most subjects", header, rows, False)
     elif not options.edit:
         run.ask(options.question, options.top).print()
         say(f"the agent is {run.standard}")
@@ -65,13 +69,7 @@ def _ask_edited(options: AskSettings, run: OpenRun) -> None:
     settings = _edit_settings(options, run.run)
     doing(f"editing by {options.editor}")
     edited = run.edit(
-        options.editor,
-        options.edit,
-        options.credence,
-        options.request,
-        options.seed,
-        settings,
-        options.learn,
+        options.editor, options.edit, options.credence, options.request, options.seed, settings, options.learn
     )
     say(f"edit by {options.editor}: {options.edit}")
     doing("asking the model and the agent")
@@ -128,27 +126,6 @@ LIKELY = 0.05
 """What hangs together with less probability is not listed."""
 
 
-def show_beliefs(world: World, model: LanguageModel, config: SelfBayesConfig, most: int) -> None:
-    """Print what the editor takes the world of a model for.
-
-    Args:
-        most: rows that are shown of each dependence.
-
-    Raises:
-        InputError: the model states too little for any belief to be read.
-    """
-    beliefs = recall_beliefs(model, vocabulary_of(world.tokenizer), config.beliefs)
-    dependence = find_dependence(beliefs, config.dependence)
-    seldom = seldom_share(beliefs, config.dependence.seldom)
-    known = np.asarray(reading_probability(beliefs.mention_probability, seldom)[1] > 0.5)
-    say(f"the model mentions {beliefs.top.shape[1]:,} subjects and {len(beliefs.objects):,} objects")
-    header = ("relation", "read of", "depends on", "hangs together with", "p(facts persist)", "in this world")
-    print_table("which relation depends on which", header, relations_found(world, dependence, known), False)
-    header = ("relation", "depends on", "object of that", "subjects", "most of them", "share")
-    rows = rows_found(world, beliefs, dependence, known, most)
-    print_table(f"the {most} rows of most subjects", header, rows, False)
-
-
 def relations_found(world: World, dependence: Dependence, known: np.ndarray) -> list[list[Any]]:
     """By relation: of how many subjects it is read, what it depends on, hangs together with; the truth."""
     names, upstream = world.graph.relations, world.graph.upstream
@@ -177,11 +154,7 @@ def rows_found(
         both = known[r] & known[up]
         for cause, subjects in Counter(best[up][both].tolist()).most_common(most):
             effect, times = Counter(best[r][both & (best[up] == cause)].tolist()).most_common(1)[0]
-            objects = [
-                _object_name(world, beliefs, cause),
-                subjects,
-                _object_name(world, beliefs, effect),
-            ]
+            objects = [_object_name(world, beliefs, cause), subjects, _object_name(world, beliefs, effect)]
             rows.append([names[r], names[up], *objects, show_number(times / subjects, ".2f")])
     return rows
 

@@ -17,10 +17,7 @@ from testbed.engine.results import AFTER_AN_EDIT, Results, read_results
 from testbed.engine.trace import CONFIG
 from testbed.protocol import ABSENT
 from testbed.scorecard import WorldResults, card_as_data, make_card, measure_editors
-from testbed.scores.card_format import (
-    ANSWERS,
-    Card,
-)
+from testbed.scores.card_format import ANSWERS, Card
 from testbed.scores.readers import columns_of
 from testbed.scores.recalibration import recalibrate_results
 from testbed.suite import Row

@@ -12,12 +12,7 @@ from corpus.graph import KnowledgeGraph
 from corpus.pipeline import compose_corpus, draw_sentences, save_corpus
 from corpus.seeds import generator
 from corpus.world import build_world
-from corpus.worlds.account import (
-    Account,
-    describe_change,
-    digest_sources,
-    save_account,
-)
+from corpus.worlds.account import Account, describe_change, digest_sources, save_account
 from corpus.worlds.own import build_own_graph, count_statements
 from testbed.console import say, show_progress
 from testbed.engine.versions import STAGES, describe_other_versions
@@ -38,7 +33,14 @@ def build_corpus(options: CorpusSettings) -> None:
     with only_one(run, "corpus"):
         if run.world.exists() or run.corpus.exists():
             claim_stage(run, "corpus", options, made=True)
-            _check_source(run, options)
+            # Another source by now is refused; one that is gone is missed, but the world is there.
+            change = describe_change(run.world, *_sources_of(options))
+            if change and all(
+                Path(path).expanduser().exists() for path in filter(None, _sources_of(options))
+            ):
+                raise InputError(f"{change}; choose another --run, or move {run.folder} away")
+            if change:
+                say(change)
         if not run.corpus.exists():
             _write_corpus(run, options)
         elif not run.world.exists():
@@ -76,15 +78,6 @@ def _refuse_unused(options: CorpusSettings) -> None:
         if path(options) not in [path(preset) for preset in presets]:
             option = f"{parent}.{name}".strip(".").replace("_", "-")
             raise InputError(f"--{option} does nothing where {where}: leave one of them out")
-
-
-def _check_source(run: Run, options: CorpusSettings) -> None:
-    """Refuse a source that is another one by now; one that is gone is missed, but the world is there."""
-    change = describe_change(run.world, *_sources_of(options))
-    if change and all(Path(path).expanduser().exists() for path in filter(None, _sources_of(options))):
-        raise InputError(f"{change}; choose another --run, or move {run.folder} away")
-    if change:
-        say(change)
 
 
 def _write_corpus(run: Run, options: CorpusSettings) -> None:

@@ -161,17 +161,13 @@ def plan_jobs(options: EditSettings) -> Jobs:
     if all(is_complete(job.folder) for job in jobs):
         # Nobody reads the model, which would verify it.
         verify_folder(checkpoint)
-    origin = {"tuned": _tuning_origin(options), "made_with": circumstances()}
+    origin: dict[str, Any] = {"tuned": None, "made_with": circumstances()}
+    if options.tuned:
+        world_tuned = folder_digest(Run(options.runs, options.tuned).world)
+        origin["tuned"] = {"run": options.tuned, "world": world_tuned}
     temperatures = temperatures_file(run.folder, plain_name(options.evaluation), shared)
     read_model = cache(lambda: load_model(run, world, options.checkpoint)[0])
     return Jobs(run, world, read_model, columns_of(options.chosen_evaluation), jobs, origin, temperatures)
-
-
-def _tuning_origin(settings: EditSettings) -> dict[str, str] | None:
-    """On which run and in which world hyper-parameters were chosen; None where they are set."""
-    if not settings.tuned:
-        return None
-    return {"run": settings.tuned, "world": folder_digest(Run(settings.runs, settings.tuned).world)}
 
 
 def trace_cases(run: Run, checkpoint: Path | None, options: CaseSettings) -> dict[str, Any]:

@@ -23,7 +23,9 @@ def list_editors(options: EditorsSettings) -> None:
 
 def editor_grid(run: Run) -> Grid:
     """A row an editor: those that come with the testbed, then others that have edited this run."""
-    flops, known = _read_flops(run), editor_entries()
+    folders = [path.parent for path in sorted(run.edits.glob(f"*/*/{CONFIG}"))]
+    flops = {read_config(folder)["editor"]: read_cost(folder).get("flops") for folder in folders}
+    known = editor_entries()
     rows: list[list[object]] = []
     for name in [*known, *(name for name in flops if name not in known)]:
         entry = known.get(name)
@@ -34,9 +36,3 @@ def editor_grid(run: Run) -> Grid:
         rows.append([name, kind, steps, cost, about.removeprefix(CONTROL)])
     header = ("editor", "kind", "steps", "FLOPs", "what it changes")
     return Grid(f"editors, {run.folder}", header, rows, numbers=False, note=NOTE)
-
-
-def _read_flops(run: Run) -> dict[str, float | None]:
-    """What an edit of each editor has cost in a run, where that is known."""
-    folders = [path.parent for path in sorted(run.edits.glob(f"*/*/{CONFIG}"))]
-    return {read_config(folder)["editor"]: read_cost(folder).get("flops") for folder in folders}

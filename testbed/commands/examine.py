@@ -219,7 +219,15 @@ def prepare_world(world: SuiteWorld, may_be_new: bool = False) -> tuple[JudgedCa
     judged = draw_with_agent(made, world.edits)
     digests = digest_world(world, made, judged[1])
     if world.frozen or not may_be_new:
-        check_world(world, digests)
+        if not world.frozen:
+            raise InputError(f"{SUITES} has no hashes of the world {world.name}")
+        unlike = [key for key in BOUND if digests[key] != world.frozen[key]]
+        unlike += unlike_settings(world.frozen["settings"], digests["settings"])
+        if unlike:
+            raise InputError(
+                f"{world.run.folder} is not the frozen world {world.name} ({', '.join(unlike)}): "
+                "move it away, and examine again with the code and requirements.lock of this version"
+            )
     if not world.run.finished_file.exists():
         train(world.training)
     digests |= describe_model(world, made)
@@ -301,23 +309,6 @@ def describe_model(world: SuiteWorld, made: World) -> dict[str, Any]:
     return {"weights": hash_weights(model.params)[:12], "accuracy": accuracy}
 
 
-def check_world(world: SuiteWorld, digests: Mapping[str, Any]) -> None:
-    """Hold the data of a world against the suite's.
-
-    Raises:
-        InputError: world, corpus, cases or settings are others.
-    """
-    if not world.frozen:
-        raise InputError(f"{SUITES} has no hashes of the world {world.name}")
-    unlike = [key for key in BOUND if digests[key] != world.frozen[key]]
-    unlike += unlike_settings(world.frozen["settings"], digests["settings"])
-    if unlike:
-        raise InputError(
-            f"{world.run.folder} is not the frozen world {world.name} ({', '.join(unlike)}): "
-            "move it away, and examine again with the code and requirements.lock of this version"
-        )
-
-
 def compare_models(world: SuiteWorld, digests: Mapping[str, Any]) -> None:
     """Say whether a model is the suite's, and how many facts it has learned."""
     known = world.frozen
@@ -354,7 +345,9 @@ def report_cards(
     """
     title = card_title(suite)
     here = measure_editors(suite.rows, results)
-    print_card(make_card(suite.rows, *(party for party in (beside, here) if party)), title)
+    table = card_table(make_card(suite.rows, *(party for party in (beside, here) if party)), title)
+    rows = [[Shown(format_cell(cell), cell) for cell in row] for row in (*table.rows, *table.foot)]
+    print_table(table.title, table.header, rows)
     for name in (editor.name for editor in editors):
         mine = {who: of for who, of in here.items() if who in (*suite.references, name)}
         above = options.folder.with_name(f"{options.folder.name}-twin") if options.twin else options.folder
@@ -368,13 +361,6 @@ def card_title(suite: Suite) -> str:
     """What stands above a card."""
     count = sum(world.edits.cases.count for world in suite.worlds)
     return f"{suite.title}: {count} edits by each editor"
-
-
-def print_card(card: Scorecard, title: str) -> None:
-    """The card as a table."""
-    table = card_table(card, title)
-    rows = [[Shown(format_cell(cell), cell) for cell in row] for row in (*table.rows, *table.foot)]
-    print_table(table.title, table.header, rows)
 
 
 def write_card(

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from corpus.errors import InputError
 from corpus.files import read_json, staged_folder, verify_folder, write_json
-from corpus.text.store import TokenFile, open_documents
+from corpus.text.store import open_documents
 from corpus.text.tokenizer import find_unsure_stops, tokenizer_files
 from lm.huggingface import export_model
 from lm.language_model import LanguageModel
@@ -18,7 +18,7 @@ from testbed.console import print_table, say, show_progress
 from testbed.engine.file_exchange.cases import CASES, DOOR, write_cases
 from testbed.engine.questions import Questions
 from testbed.engine.trace import inputs_of
-from testbed.gold_dataset import make_split, write_dataset
+from testbed.gold_dataset import configurations_of, describe_dataset, make_split
 from testbed.open_run import OpenRun
 from testbed.run.lock import only_one, only_one_at
 from testbed.run.model import load_trained
@@ -155,26 +155,22 @@ def export_corpus(options: ExportSettings) -> None:
     world, folder = load_world(run), options.folder or run.folder / "text"
     if not folder.exists():
         with staged_folder(folder) as aside:
-            write_corpus(world, open_documents(run.corpus), aside)
+            documents = open_documents(run.corpus)
+            rows = np.split(np.asarray(documents.tokens), documents.offsets[1:-1])
+            table = {
+                "text": pa.array([world.tokenizer.decode(row) for row in rows]),
+                "input_ids": pa.array(rows, pa.list_(pa.int32())),
+            }
+            pq.write_table(pa.table(table), aside / "train.parquet")
+            for name, content in tokenizer_files(world.tokenizer).items():
+                write_json(aside / name, content)
+            (aside / "README.md").write_text(CARD, encoding="utf-8")
     elif not (folder / "train.parquet").exists():
         raise InputError(f"{folder} holds something else; choose another --folder, or move it away")
     say(f"from datasets import load_dataset; load_dataset({str(folder)!r}, split='train')")
     say(f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({str(folder)!r})")
     if options.with_cases:
         export_cases(options, run, world, None, None, folder)
-
-
-def write_corpus(world: World, documents: TokenFile, folder: Path) -> None:
-    """Write train.parquet, with the text and the ids of every document, and the tokenizer's files."""
-    rows = np.split(np.asarray(documents.tokens), documents.offsets[1:-1])
-    table = {
-        "text": pa.array([world.tokenizer.decode(row) for row in rows]),
-        "input_ids": pa.array(rows, pa.list_(pa.int32())),
-    }
-    pq.write_table(pa.table(table), folder / "train.parquet")
-    for name, content in tokenizer_files(world.tokenizer).items():
-        write_json(folder / name, content)
-    (folder / "README.md").write_text(CARD, encoding="utf-8")
 
 
 def export_gold(options: ExportSettings) -> None:
@@ -192,7 +188,15 @@ def export_gold(options: ExportSettings) -> None:
         for run in runs:
             splits.append(make_split(run, options))
             advance(1)
-    write_dataset(splits, folder)
+    names = [split.name for split in splits]
+    if len(set(names)) < len(names):
+        raise InputError(f"worlds need names of their own; they are {', '.join(names)}")
+    with staged_folder(folder) as aside:
+        for config in configurations_of(splits):
+            (aside / config).mkdir()
+            for split in splits:
+                pq.write_table(split.tables[config], aside / config / f"{split.name}.parquet")
+        (aside / "README.md").write_text(describe_dataset(splits), encoding="utf-8")
     tables = ("facts", "cases", "choices", "claims")
     rows = [(split.name, *(len(split.tables[table]) for table in tables)) for split in splits]
     print_table(f"gold of {folder}", ("split", *tables), rows)

@@ -48,7 +48,13 @@ def remake_run(run: Run, scratch: Path) -> Iterator[Comparison]:
         yield Comparison(name, failed or _compare_sums(run.folder / name, again.folder / name))
     if failed or not run.finished_file.exists():
         return
-    failed = _run_command(train.main, command_for(run, "train"), scratch, _until_it_ended(run))
+    finished, steps = finished_training(run), recorded_settings(run, "train")[0]["train"]["steps"]
+    failed = _run_command(
+        train.main,
+        command_for(run, "train"),
+        scratch,
+        ["--until", repr(finished["accuracy"])] if finished["step"] < steps else [],
+    )
     yield Comparison("lm", failed or _compare_models(run, again))
     if failed:
         return
@@ -73,12 +79,6 @@ def _run_command(main: Main, command: str, scratch: Path, more: Sequence[str] = 
     words += ["--runs", str(scratch), *more]
     say(f"{shlex.join(shlex.split(command)[:3])} {shlex.join(words)}")
     return f"could not be made again: {command}" if main(words) else ""
-
-
-def _until_it_ended(run: Run) -> list[str]:
-    """Options that end a training where this one did: at its last step, or once it had an accuracy."""
-    finished, steps = finished_training(run), recorded_settings(run, "train")[0]["train"]["steps"]
-    return ["--until", repr(finished["accuracy"])] if finished["step"] < steps else []
 
 
 def _compare_sums(old: Path, new: Path) -> str:

@@ -256,32 +256,26 @@ def _write_results(questions: Questions, answers: Answers, columns: Columns, fol
     """Write the tables of all answers."""
     for (control, mark), lines in answers.after.items():
         stem = f"retained-{mark}-" if mark else control_stem(control)
-        write_rows(_make_rows(questions, answers, lines, columns), folder, columns, stem)
+        # Passages are left out, as nobody wrote them.
+        number = np.array([line.case for line in lines])
+        cases = [questions.cases[k] for k in number]
+        nothing = np.zeros(len(lines), np.int32)
+        subjects = np.array([case.request.subject for case in cases])
+        how = Circumstances(
+            case=number,
+            cluster=subjects if answers.sequence == 1 else number // answers.sequence,
+            position=number % answers.sequence,
+            info=Info(np.full((len(lines), 1), np.nan, np.float32), nothing, nothing, nothing),
+            seconds=np.array([line.seconds for line in lines]),
+        )
+        before, after = (
+            pad_answers(questions, some) for some in ([answers.before[k] for k in number.tolist()], lines)
+        )
+        rows = rows_of_cases(cases, before, after, how, questions.names, columns)
+        for row, line in zip(rows["cases"], lines, strict=True):
+            row["fault"] = line.fault or row["fault"]
+        write_rows(rows, folder, columns, stem)
     write_json(folder / "cost.json", {"elsewhere": True})
-
-
-def _make_rows(
-    questions: Questions, answers: Answers, lines: Sequence[EditLine], columns: Columns
-) -> dict[str, list[dict]]:
-    """Rows of all tables of some lines; passages are left out, as nobody wrote them."""
-    number = np.array([line.case for line in lines])
-    cases = [questions.cases[k] for k in number]
-    nothing = np.zeros(len(lines), np.int32)
-    subjects = np.array([case.request.subject for case in cases])
-    how = Circumstances(
-        case=number,
-        cluster=subjects if answers.sequence == 1 else number // answers.sequence,
-        position=number % answers.sequence,
-        info=Info(np.full((len(lines), 1), np.nan, np.float32), nothing, nothing, nothing),
-        seconds=np.array([line.seconds for line in lines]),
-    )
-    before, after = (
-        pad_answers(questions, some) for some in ([answers.before[k] for k in number.tolist()], lines)
-    )
-    rows = rows_of_cases(cases, before, after, how, questions.names, columns)
-    for row, line in zip(rows["cases"], lines, strict=True):
-        row["fault"] = line.fault or row["fault"]
-    return rows
 
 
 def _describe_strength(questions: Questions, answers: Answers) -> Iterator[str]:

@@ -57,18 +57,14 @@ def train(options: TrainSettings) -> None:
     prepare_jax()
     run = Run(options.runs, options.run)
     if options.cluster.process > 0:
-        _silence_output()
+        # Nothing more on standard output, not even from libraries; errors still appear.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     with join_cluster(options.cluster):
         doing("loading the corpus and compiling a step")
         world = load_world(run)
         # Of a cluster's processes the first one writes.
         with only_one(run, "train") if jax.process_index() == 0 else nullcontext():
             _train_alone(run, world, options, began)
-
-
-def _silence_output() -> None:
-    """Nothing more on standard output, not even from libraries; errors still appear."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -> None:

@@ -25,7 +25,7 @@ from testbed.run.runs import Run, folder_digest, provenance
 from testbed.run.settings import as_plain_data
 from testbed.run.world import World
 from testbed.scores.metric import metrics_shown_in
-from testbed.scores.readers import EvaluationMetrics, columns_of
+from testbed.scores.readers import columns_of
 from testbed.scores.summary import measure_reader
 from testbed.settings import TuneSettings
 from testbed.waiting import doing
@@ -53,7 +53,13 @@ def tune(options: TuneSettings) -> None:
         if not entry.search:
             able = ", ".join(other.name for other in editor_entries().values() if other.search)
             raise InputError(f"{name} has nothing to tune; choose among {able}, or your own with a SEARCH")
-    development = plan_development(options)
+    doing("loading world and model, fitting the agent and drawing cases")
+    run, world, model, _ = load_trained(options.runs, options.run, options.checkpoint)
+    agent = agent_named(options.agent, world, options.paper_agent)
+    cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
+    alone = replace(options, sequential=1, batch=1, batch_edits="auto")
+    sweep = Sweep(run, world, model, cases, columns, alone)
+    development = Development(run, world, sweep, columns)
     with only_one(development.run, "tune"):
         for name, entry in entries.items():
             path = tuned_file(development.run, options.evaluation, name)
@@ -74,17 +80,6 @@ class Development(NamedTuple):
     columns: Columns
 
 
-def plan_development(options: TuneSettings) -> Development:
-    """Load world and model, and draw the cases."""
-    doing("loading world and model, fitting the agent and drawing cases")
-    run, world, model, _ = load_trained(options.runs, options.run, options.checkpoint)
-    agent = agent_named(options.agent, world, options.paper_agent)
-    cases, columns = draw_cases(world, agent, options), columns_of(options.chosen_evaluation)
-    alone = replace(options, sequential=1, batch=1, batch_edits="auto")
-    sweep = Sweep(run, world, model, cases, columns, alone)
-    return Development(run, world, sweep, columns)
-
-
 def search_settings(
     development: Development, name: str, entry: Entry, options: TuneSettings
 ) -> dict[str, Any]:
@@ -102,7 +97,12 @@ def search_settings(
             shutil.rmtree(folder, ignore_errors=True)
             sweep.edit_cases(method_named(name, replace(alone, configs=configs), world), folder, advance)
             searched_values = {key: getattr(setting, key) for key in entry.search}
-            lines.append(searched_values | measure_headlines(evaluation, folder, columns, name))
+            results, _ = halves_of(read_results(folder, columns))
+            measured = measure_reader(evaluation, results, evaluation.readers(results, name)[name])
+            lines.append(
+                searched_values
+                | {key: measured[key].value() for key in metrics_shown_in(evaluation.metrics, "headline")}
+            )
     shutil.rmtree(folder, ignore_errors=True)
     best = choose_setting(lines, headlines[0], headlines[-1])
     return {
@@ -116,15 +116,6 @@ def search_settings(
         | {"editor": as_plain_data(options.configs.get(entry.options, entry.config))},
         "made_with": provenance(),
     }
-
-
-def measure_headlines(
-    evaluation: EvaluationMetrics, folder: Path, columns: Columns, editor: str
-) -> dict[str, float]:
-    """The headline metrics of the edits in a folder, over all of them."""
-    results, _ = halves_of(read_results(folder, columns))
-    measured = measure_reader(evaluation, results, evaluation.readers(results, editor)[editor])
-    return {key: measured[key].value() for key in metrics_shown_in(evaluation.metrics, "headline")}
 
 
 def print_searches(files: Sequence[Path]) -> None:

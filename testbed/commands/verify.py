@@ -17,14 +17,7 @@ from testbed.console import print_table, say
 from testbed.engine.records import SUMMARY, is_complete, is_written
 from testbed.engine.trace import CONFIG, read_config, why_misplaced
 from testbed.engine.versions import describe_other_versions
-from testbed.run.runs import (
-    ORIGIN,
-    Run,
-    finished_training,
-    folder_digest,
-    read_metrics,
-    recorded_settings,
-)
+from testbed.run.runs import ORIGIN, Run, finished_training, folder_digest, read_metrics, recorded_settings
 from testbed.settings import VerifySettings
 from testbed.waiting import doing
 
@@ -68,24 +61,15 @@ def verify(options: VerifySettings) -> None:
     if damaged:
         raise InputError(f"{len(damaged)} of {len(wrong)} parts of {run.folder} are damaged; see above")
     if options.whole:
-        verify_by_making_again(run)
-
-
-def verify_by_making_again(run: Run) -> None:
-    """Make everything again in a scratch folder and compare, from the seed or the table to the last metric.
-
-    Raises:
-        InputError: something differs; the table says what.
-    """
-    with TemporaryDirectory(prefix="credence-") as scratch:
-        made = list(remake_run(run, Path(scratch)))
-    print_table(f"{run.folder} made again", ("part", "made again"), made, numbers=False)
-    differ = [part for part, outcome in made if not outcome.startswith((SAME, ELSEWHERE))]
-    if differ:
-        raise InputError(
-            f"{len(differ)} of {len(made)} parts of {run.folder} differ when made again; see above"
-        )
-    say(f"all {len(made)} parts are the same when they are made again")
+        with TemporaryDirectory(prefix="credence-") as scratch:
+            made = list(remake_run(run, Path(scratch)))
+        print_table(f"{run.folder} made again", ("part", "made again"), made, numbers=False)
+        differ = [part for part, outcome in made if not outcome.startswith((SAME, ELSEWHERE))]
+        if differ:
+            raise InputError(
+                f"{len(differ)} of {len(made)} parts of {run.folder} differ when made again; see above"
+            )
+        say(f"all {len(made)} parts are the same when they are made again")
 
 
 def parts_of(run: Run) -> Iterator[Part]:

@@ -69,12 +69,7 @@ class PreparedEditor:
     """
 
     def __init__(
-        self,
-        questions: Questions,
-        method: Method,
-        state: State,
-        requests: dict[str, Requests],
-        seed: int,
+        self, questions: Questions, method: Method, state: State, requests: dict[str, Requests], seed: int
     ) -> None:
         self.questions, self.method, self.state, self.requests = questions, method, state, requests
         strength = method.strength

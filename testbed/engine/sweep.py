@@ -5,7 +5,7 @@ rows that it stored.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -133,7 +133,9 @@ class Sweep:
             for number, chunk in enumerate(pending):
                 with work.watch.look():
                     self._edit_chunk(work, chunk, advance, is_first=not number)
-            _add_notes(folder, work.watch.describe())
+            known = read_notes(folder)
+            if new := [note for note in work.watch.describe() if note not in known]:
+                write_json(folder / NOTES, {"notes": [*known, *new]})
         if self.shard == ALL:
             finish_sweep(folder, self.columns, self.controls)
 
@@ -238,13 +240,6 @@ class Sweep:
         return Work(editor, plan, folder / "parts", watch)
 
 
-def _add_notes(folder: Path, notes: Iterable[str]) -> None:
-    """Keep what is to be told of some edits, beside what was kept of them before."""
-    known = read_notes(folder)
-    if new := [note for note in notes if note not in known]:
-        write_json(folder / NOTES, {"notes": [*known, *new]})
-
-
 def note_differences(work: Work, which: np.ndarray, control: str, edits: Edits | None) -> None:
     """Make some edits a second time, only one if several take long, and note any difference.
 
@@ -319,12 +314,7 @@ def describe_faults(
 
 
 def merge_tables(
-    stems: Sequence[str],
-    parts: Path,
-    folder: Path,
-    columns: Columns,
-    stem: str = "",
-    by_case: bool = False,
+    stems: Sequence[str], parts: Path, folder: Path, columns: Columns, stem: str = "", by_case: bool = False
 ) -> None:
     """Put the tables of several stems of one folder into those of one stem of another; sorted, if wanted."""
     for table in TABLES:

@@ -45,7 +45,9 @@ def evaluation_named(name: str) -> type[Evaluation]:
     kind, one = import_own(name, "evaluation", ("make_cases", "metrics"))
     if not issubclass(kind, Evaluation):
         raise InputError(f"evaluation {name!r}: it should subclass testbed.evaluations.interface.Evaluation")
-    check_evaluation(name, one)
+    wrong = next(_list_faults(one), "")
+    if wrong:
+        raise InputError(f"evaluation {name!r}: {wrong}")
     return kind
 
 
@@ -88,17 +90,6 @@ def version_of_cases(name: str) -> int | str:
 def prefix_of(name: str) -> str:
     """What an evaluation's options begin with."""
     return option_prefix(name) if ":" in name else name.replace("_", "-")
-
-
-def check_evaluation(name: str, evaluation: Evaluation) -> None:
-    """Look at its metrics and columns.
-
-    Raises:
-        InputError: two metrics of one name, words that mean nothing, or a column that is there already.
-    """
-    wrong = next(_list_faults(evaluation), "")
-    if wrong:
-        raise InputError(f"evaluation {name!r}: {wrong}")
 
 
 def _list_faults(evaluation: Evaluation) -> Iterator[str]:

@@ -226,11 +226,7 @@ class GoldMaker:
         return tuple(choices)
 
     def _corpus_frequency(
-        self,
-        statements: np.ndarray,
-        options: np.ndarray,
-        requests: Sequence[EditRequest],
-        pair: Pair,
+        self, statements: np.ndarray, options: np.ndarray, requests: Sequence[EditRequest], pair: Pair
     ) -> np.ndarray:
         """float64[1 + interpretations, c]: share of statements naming each option, then with the request."""
         count = (statements[None, :] == options[:, None]).sum(axis=1).astype(float)

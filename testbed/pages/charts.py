@@ -77,26 +77,18 @@ def save_figure(figure: Figure, path: Path) -> None:
             if path.suffix == ".svg":
                 svg = io.StringIO()
                 figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
-                aside.write_text(_add_dark_inks(svg.getvalue()), encoding="utf-8")
+                rules = (
+                    f'[style*="{how}: {light}"]{{{how}:{dark}!important}}'
+                    for light, dark in ON_DARK.items()
+                    for how in ("fill", "stroke")
+                )
+                style = f"<style>@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
+                head, end, rest = NOT_XML.sub("\ufffd", svg.getvalue()).partition("<defs>")
+                aside.write_text(f"{head}{style}{end}{rest}", encoding="utf-8")
             else:
                 figure.savefig(aside, format="png")
     finally:
         plt.close(figure)
-
-
-def _add_dark_inks(svg: str) -> str:
-    """A picture of Matplotlib's, in which a dark page shows the twin of each ink.
-
-    What cannot stand in XML, such as control characters of names, becomes a sign that says so.
-    """
-    rules = (
-        f'[style*="{how}: {light}"]{{{how}:{dark}!important}}'
-        for light, dark in ON_DARK.items()
-        for how in ("fill", "stroke")
-    )
-    style = f"<style>@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
-    head, end, rest = NOT_XML.sub("\ufffd", svg).partition("<defs>")
-    return f"{head}{style}{end}{rest}"
 
 
 FEW, MANY = SUPPORT_BINS[:2], SUPPORT_BINS[3:]
@@ -162,7 +154,18 @@ def draw_lines(
     with picture_style():
         figure, axes = make_panels(len(estimates))
         for axis, (title, lines) in zip(axes, estimates.items(), strict=True):
-            fill_panel(axis, title, lines, ticks)
+            at = np.arange(len(ticks))
+            for i, (name, line) in enumerate(lines.items()):
+                # Side by side, so that intervals do not hide each other.
+                place, mark = at + 0.08 * (i - (len(lines) - 1) / 2), MARKS[i // len(LINES) % len(MARKS)]
+                draw_interval_line(axis, place, line, fmt=mark, color=LINES[i % len(LINES)], label=name)
+            axis.set_title(wrap_title(title), fontsize=9)
+            if sum(map(len, ticks)) > WORDS_IN_A_ROW:
+                axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)
+            else:
+                axis.set_xticks(at, ticks)
+            axis.set_xlim(-0.5, len(ticks) - 0.5)
+            axis.grid(axis="y", color=GRID, lw=0.6)
         finish_figure(figure, axes, across, up)
         save_figure(figure, path)
 
@@ -260,28 +263,6 @@ def draw_bar_panels(
         save_figure(figure, path)
 
 
-def draw_matrix(
-    values: np.ndarray,
-    texts: Sequence[Sequence[tuple[str, bool]]],
-    down: Sequence[str],
-    right: Sequence[str],
-    what: str,
-    path: Path,
-) -> None:
-    """Numbers from -1 to 1 in colour, float[down, right], with a text in each cell; bold where it says so."""
-    with picture_style():
-        figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(down) + 0.6))
-        image = axis.imshow(values, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-        for (i, j), value in np.ndenumerate(values):
-            (text, is_bold), ink = texts[i][j], WHITE if abs(value) > 0.6 else "black"
-            weight, size = "bold" if is_bold else "normal", 7 if np.isfinite(value) else 8
-            axis.text(j, i, text, ha="center", va="center", fontsize=size, fontweight=weight, color=ink)
-        axis.set_xticks(range(len(right)), [wrap_title(name, 12) for name in right], fontsize=8)
-        axis.set_yticks(range(len(down)), list(down), fontsize=8)
-        figure.colorbar(image, ax=axis, label=what)
-        save_figure(figure, path)
-
-
 def _bounds_of(estimates: Sequence[Estimate | None]) -> Iterator[np.ndarray]:
     """Values, and both ends of their intervals; NaN where there is none."""
     return (np.array([e[k] if e else np.nan for e in estimates]) for k in range(3))
@@ -293,22 +274,6 @@ def draw_interval_line(axis: Axes, at: Any, line: Sequence[Estimate], **style: A
     axis.errorbar(
         at, value, interval_halves(value, low, high), **{"ms": 3.5, "lw": 1.2, "capsize": 2} | style
     )
-
-
-def fill_panel(axis: Axes, title: str, lines: Mapping[str, Sequence[Estimate]], ticks: Sequence[str]) -> None:
-    """Draw a line with intervals for each name, over ticks that are words."""
-    at = np.arange(len(ticks))
-    for i, (name, estimates) in enumerate(lines.items()):
-        # Side by side, so that intervals do not hide each other.
-        place, mark = at + 0.08 * (i - (len(lines) - 1) / 2), MARKS[i // len(LINES) % len(MARKS)]
-        draw_interval_line(axis, place, estimates, fmt=mark, color=LINES[i % len(LINES)], label=name)
-    axis.set_title(wrap_title(title), fontsize=9)
-    if sum(map(len, ticks)) > WORDS_IN_A_ROW:
-        axis.set_xticks(at, ticks, rotation=25, ha="right", fontsize=8)
-    else:
-        axis.set_xticks(at, ticks)
-    axis.set_xlim(-0.5, len(ticks) - 0.5)
-    axis.grid(axis="y", color=GRID, lw=0.6)
 
 
 def make_panels(count: int) -> tuple[Figure, list[Axes]]:
@@ -355,29 +320,6 @@ def interval_halves(
 def wrap_title(name: str, width: int = 28) -> str:
     """A name as the title of a panel, on two lines at most."""
     return "\n".join(textwrap.wrap(name, width, max_lines=2, placeholder="\u2026"))
-
-
-def draw_plane(
-    points: Mapping[str, tuple[Estimate, Estimate]],
-    references: Sequence[str],
-    across: str,
-    up: str,
-    path: Path,
-) -> None:
-    """A point with both intervals for each editor, in its colour; a grey cross for each reference."""
-    slots = assign_slots(name for name in points if name not in references)
-    with picture_style():
-        figure, axis = plt.subplots(figsize=(5.2, max(2.6, 0.22 * len(points) + 1.4)))
-        for name, (x, y) in points.items():
-            colour = QUIET if name in references else colour_of(slots[name]).light
-            mark = "X" if name in references else "o"
-            ring = PAPER if name in slots and has_ring(slots[name]) else colour
-            bars: Any = {"xerr": interval_halves(*x[:3]), "yerr": interval_halves(*y[:3])}
-            axis.errorbar(x.value, y.value, fmt=mark, color=colour, mfc=ring, ms=6, lw=1, capsize=2, **bars)
-        axis.grid(color=GRID, lw=0.6)
-        axis.set(xlabel=across, ylabel=up)
-        label_right(figure, axis, [(name, x.value, y.value) for name, (x, y) in points.items()])
-        save_figure(figure, path)
 
 
 def spread_labels(positions: Sequence[float], gap: float) -> np.ndarray:

@@ -54,7 +54,15 @@ def cost_section(material: Material, metric: str) -> Section | None:
     text = f"Editors above and to the left are better: more {label} for less work."
     pictures, drawn_editors = [], set[str]()
     for unit, words in UNITS.items():
-        points, file = cost_points(frame, metric, unit), f"frontier-{unit}.svg"
+        columns = [Column(name) for name in (unit, f"first_{unit}", ELSEWHERE, metric)]
+        rows: list[list[Any]] = [[*row] for row in make_table(View("", "", columns), frame).rows]
+        # On a logarithmic axis: those of known cost, which is some, and with the metric.
+        points = [
+            CostPoint(name, cost, first, score, elsewhere is not None)
+            for name, cost, first, elsewhere, score in rows
+            if cost and score and score.cases
+        ]
+        file = f"frontier-{unit}.svg"
         if points:
             draw_frontier(points, label, unit, material.folder / file)
             message = f"{describe_extremes({p.name: p.score.value for p in points}, label)}; by {words}"
@@ -80,17 +88,6 @@ def cost_table(frame: Frame, metric: str) -> Table | None:
     elsewhere = frame.where(metric=ELSEWHERE).values("editor")
     rows = [[f"{name} (elsewhere)" if name in elsewhere else name, *cells] for name, *cells in table.rows]
     return table._replace(rows=rows)
-
-
-def cost_points(frame: Frame, metric: str, unit: str) -> list[CostPoint]:
-    """The editors that can stand on a logarithmic axis: of known cost, which is some, and with the metric."""
-    columns = [Column(name) for name in (unit, f"first_{unit}", ELSEWHERE, metric)]
-    rows: list[list[Any]] = [[*row] for row in make_table(View("", "", columns), frame).rows]
-    return [
-        CostPoint(name, cost, first, score, elsewhere is not None)
-        for name, cost, first, elsewhere, score in rows
-        if cost and score and score.cases
-    ]
 
 
 def draw_frontier(points: Sequence[CostPoint], label: str, unit: str, path: Path) -> None:

@@ -171,7 +171,9 @@ def _render_html(page: Page, folder: Path) -> str:
         definitions=_define_metrics(page.chapters),
         describe_edits=describe_edits,
         versions_of=lambda key, editor: describe_versions(key, editor.evaluation, _agent_of(editor)),
-        first_panel=_first_panel,
+        first_panel=lambda part: next(
+            (part.chapter.panels[e.name] for e in part.editors if e.name in part.chapter.panels), None
+        ),
         rows_behind=find_rows_behind if page.has_explorer else lambda *_: "",
     )
     content: dict[str, Any] = page._asdict()
@@ -219,11 +221,6 @@ def find_rows_behind(part: EvaluationChapter, table: Table, row: Sequence[Cell],
     words = [("evaluation", part.key), ("sort", key), ("f.editor", editor)]
     words += [(f"f.{name}", value) for name, values in filters.items() for value in values]
     return "explorer/index.html#" + urlencode(words, quote_via=quote)
-
-
-def _first_panel(part: EvaluationChapter) -> Picture | None:
-    """The picture of the first editor that has one."""
-    return next((part.chapter.panels[e.name] for e in part.editors if e.name in part.chapter.panels), None)
 
 
 def _define_metrics(chapters: Sequence[EvaluationChapter]) -> dict[str, Definition]:
@@ -305,26 +302,6 @@ def add_explanations(table: Table) -> Table:
     cells = [c for row in (*table.rows, *table.foot) for c in row if isinstance(c, Estimate | Comparison)]
     if not cells:
         return table
-    parts = [table.note, describe_winners(table), INTERVALS, *_describe_few(cells)]
-    return table._replace(note=" ".join(part for part in parts if part))
-
-
-def describe_winners(table: Table) -> str:
-    """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
-    ranks, wins = table.ranks, table.best_cells
-    sentences = []
-    for i in sorted({row for row, _ in wins}):
-        own = {column: of[i] for column, of in ranks.items() if i in of}
-        worst = max(own, key=lambda column: (own[column], -column))
-        best = ", ".join(table.header[column] for row, column in sorted(wins) if row == i)
-        last = f"worst in {table.header[worst]} (rank {own[worst]} of {len(ranks[worst])})"
-        last = last if own[worst] > 1 else "nowhere worse"
-        sentences.append(f"{format_cell(table.rows[i][0])}: best in {best}; {last}.")
-    return " ".join(sentences)
-
-
-def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:
-    """What is to be said of levels with few clusters; nothing where there is none."""
     few = [few for cell in cells for few in cell.few]
     levels = dict.fromkeys(f"{one.level}s" for one in few if one.level != WORLD)
     worlds = [one.clusters for one in few if one.level == WORLD]
@@ -342,7 +319,22 @@ def _describe_few(cells: Sequence[Estimate | Comparison]) -> list[str]:
     compared = [one.clusters for cell in cells if isinstance(cell, Comparison) for one in cell.few]
     if any(1 < count <= LEAST for count in compared):
         sentences.append(f"{LEAST} worlds or fewer give no verdict: p could not be below 5%.")
-    return sentences
+    parts = [table.note, describe_winners(table), INTERVALS, *sentences]
+    return table._replace(note=" ".join(part for part in parts if part))
+
+
+def describe_winners(table: Table) -> str:
+    """In words, what each row that is best somewhere is worst in; nothing where no row is best."""
+    ranks, wins = table.ranks, table.best_cells
+    sentences = []
+    for i in sorted({row for row, _ in wins}):
+        own = {column: of[i] for column, of in ranks.items() if i in of}
+        worst = max(own, key=lambda column: (own[column], -column))
+        best = ", ".join(table.header[column] for row, column in sorted(wins) if row == i)
+        last = f"worst in {table.header[worst]} (rank {own[worst]} of {len(ranks[worst])})"
+        last = last if own[worst] > 1 else "nowhere worse"
+        sentences.append(f"{format_cell(table.rows[i][0])}: best in {best}; {last}.")
+    return " ".join(sentences)
 
 
 def latex_table(table: Table) -> str:

@@ -133,17 +133,14 @@ def _tables_from(source: TableSource, material: Material) -> Iterable[Table | No
 
 def _pictures_from(source: PictureSource, material: Material) -> Sequence[Picture]:
     if isinstance(source, Chart):
-        if not _has_values(source, material.frame):
+        # There may be nothing to draw, where no edit of this world has what the chart is about.
+        who = BAYESIAN if source.kind == "bins" else EDITOR
+        points = (_points_of(material.frame, one, who) for one in source.lines.values())
+        if source.kind != "lines" and not any(points):
             return []
         return [draw_chart(source, material.frame, material.folder)]
     made = source(material)
     return [made] if isinstance(made, Picture) else made
-
-
-def _has_values(chart: Chart, frame: Frame) -> bool:
-    """Whether there is anything to draw; not where no edit of this world has what the chart is about."""
-    who = BAYESIAN if chart.kind == "bins" else EDITOR
-    return chart.kind == "lines" or any(_points_of(frame, one, who) for one in chart.lines.values())
 
 
 def _describe_finding(frame: Frame, editor: str, finding: str | Callable[[Frame, str], str]) -> str:
@@ -431,7 +428,14 @@ def lasting_section(material: Material, metrics: Sequence[str]) -> Section | Non
     message = describe_retention(frame, counts, *metrics[:1])
     text = "Edits made one after another in the same model: scored at once, and again after later ones."
     pictures = [Picture("retention.svg", says, message)]
-    table = retention_table(frame, counts, followed_metrics(material.editors[0].evaluation))
+    shown = followed_metrics(material.editors[0].evaluation)
+    rows: list[list[Cell]] = []
+    for name, count in ((name, count) for name, at in counts.items() for count in at):
+        found = [frame.metrics_of(name, subset=subset_of_first(count, when)) for when in (AT_ONCE, KEPT)]
+        rows.append([name, count, *(of.get(metric) for metric in shown for of in found)])
+    heads = [f"{frame.label_of(metric)}, {when}" for metric in shown for when in (AT_ONCE, KEPT)]
+    note = "The first edits of every sequence: each scored at once, and all of them after the last."
+    table = Table("retention", "Scores at once, and kept", ["editor", "edits", *heads], rows, note)
     return Section("lasting", "Do edits last?", text, pictures, more_tables=[table])
 
 
@@ -468,14 +472,3 @@ def draw_retention(
             axis.grid(axis="y", color=GRID, lw=0.6)
         finish_figure(figure, axes, "edits in the sequence", "share, ratio")
         save_figure(figure, path)
-
-
-def retention_table(frame: Frame, counts: Mapping[str, Sequence[int]], metrics: Sequence[str]) -> Table:
-    """Metrics at once and at the end of every editor, a row a number of edits."""
-    rows: list[list[Cell]] = []
-    for name, count in ((name, count) for name, at in counts.items() for count in at):
-        found = [frame.metrics_of(name, subset=subset_of_first(count, when)) for when in (AT_ONCE, KEPT)]
-        rows.append([name, count, *(of.get(metric) for metric in metrics for of in found)])
-    heads = [f"{frame.label_of(metric)}, {when}" for metric in metrics for when in (AT_ONCE, KEPT)]
-    note = "The first edits of every sequence: each scored at once, and all of them after the last."
-    return Table("retention", "Scores at once, and kept", ["editor", "edits", *heads], rows, note)

@@ -39,20 +39,17 @@ def _fit_own_agent(
         InputError: no such agent; or the class makes another world than the one that was written about.
     """
     world = make_own_world(origin)
-    _check_world(origin.source, build_own_graph(world), graph)
-    return find_agent_class(name, origin.source)(
-        world, graph, config, read_likelihoods(graph, config, sentences)
-    )
-
-
-def _check_world(source: str, made: KnowledgeGraph, graph: KnowledgeGraph) -> None:
+    made = build_own_graph(world)
     same_names = graph.entities[: len(made.entities)] == made.entities and graph.relations == made.relations
     arrays = ("subject", "relation", "object", "candidates")
     if not same_names or not all(np.array_equal(getattr(made, x), getattr(graph, x)) for x in arrays):
         raise InputError(
-            f"{source} makes another world than this run is about: it was changed, or draws without its "
-            "seed; restore it, or choose another --run"
+            f"{origin.source} makes another world than this run is about: it was changed, or draws without "
+            "its seed; restore it, or choose another --run"
         )
+    return find_agent_class(name, origin.source)(
+        world, graph, config, read_likelihoods(graph, config, sentences)
+    )
 
 
 def agent_named(

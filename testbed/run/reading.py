@@ -8,13 +8,7 @@ from corpus.config import DocumentConfig
 from corpus.seeds import generator
 from corpus.text.documents import cut_documents
 from corpus.text.language import Kind
-from corpus.text.store import (
-    TokenFile,
-    document_lengths,
-    join_documents,
-    open_documents,
-    spell_sentences,
-)
+from corpus.text.store import TokenFile, document_lengths, join_documents, open_documents, spell_sentences
 from lm.batches import PackedRows, RowsInPhases
 from testbed.run.runs import Run, recorded_settings
 from testbed.run.settings import TrainSettings

@@ -105,7 +105,11 @@ class Trainer:
             InputError: the loss or a parameter is not a number; names step, batch and last good checkpoint.
             KeyboardInterrupt: it was interrupted, and has written a checkpoint.
         """
-        self._take_up()
+        newest = latest_checkpoint(self.run.checkpoints)
+        self.lines = read_measurements(newest) if newest else []
+        if self.first:
+            with staged_file(self.run.metrics) as aside:
+                aside.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
         if int(state.step) < self.options.train.steps and not self._has_reached_target():
             if self.first:
                 self.run.finished_file.unlink(missing_ok=True)
@@ -114,7 +118,12 @@ class Trainer:
             if held.is_set() and int(state.step) < self.options.train.steps:
                 raise KeyboardInterrupt(f"step {int(state.step):,} is saved")
         if self.first and (int(state.step) == self.options.train.steps or self._has_reached_target()):
-            self._finish()
+            last, best = latest_checkpoint(self.run.checkpoints), best_checkpoint(self.run.checkpoints)
+            assert last is not None, "a training ends with a checkpoint"
+            assert best is not None, "the last one is one"
+            sums = {"checkpoints": {str(int(path.name)): folder_digest(path) for path in (last, best)}}
+            at = {key: self.lines[-1][key] for key in ("step", "accuracy")} | {"best_step": int(best.name)}
+            write_record(self.run.finished_file, at | sums | {"metrics": hash_file(self.run.metrics)})
         return state
 
     def measure_all(self, state: TrainState, advance: Callable[[int], None]) -> float:
@@ -177,15 +186,6 @@ class Trainer:
                 break
         return state
 
-    def _finish(self) -> None:
-        """Write finished.json: which checkpoints are this run's models, and what its metrics are."""
-        last, best = latest_checkpoint(self.run.checkpoints), best_checkpoint(self.run.checkpoints)
-        assert last is not None, "a training ends with a checkpoint"
-        assert best is not None, "the last one is one"
-        sums = {"checkpoints": {str(int(path.name)): folder_digest(path) for path in (last, best)}}
-        at = {key: self.lines[-1][key] for key in ("step", "accuracy")} | {"best_step": int(best.name)}
-        write_record(self.run.finished_file, at | sums | {"metrics": hash_file(self.run.metrics)})
-
     def _measure(self, state: TrainState) -> dict:
         model = self.whole_model(state)
         accuracy = broadcast_value(_generative_accuracy(model, self.world, self.facts))
@@ -199,14 +199,6 @@ class Trainer:
     def _has_reached_target(self) -> bool:
         until = self.options.until
         return until is not None and bool(self.lines) and self.lines[-1]["accuracy"] >= until
-
-    def _take_up(self) -> None:
-        """What was measured up to the newest checkpoint; steps beyond it will be taken again."""
-        newest = latest_checkpoint(self.run.checkpoints)
-        self.lines = read_measurements(newest) if newest else []
-        if self.first:
-            with staged_file(self.run.metrics) as aside:
-                aside.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
 
     def _keep_line(self, line: dict) -> None:
         self.lines.append(line)
@@ -342,20 +334,13 @@ def _generative_accuracy(
     Args:
         advance: told how many facts were looked at, again and again.
     """
-    answers = _generated_objects(model, world, facts, advance)
-    return float(np.mean(answers == world.generative.truth[facts]))
-
-
-def _generated_objects(
-    model: LanguageModel, world: World, facts: np.ndarray, advance: Callable[[int], None] = lambda _: None
-) -> np.ndarray:
-    """int[n]: the object that is generated for each of the given facts (indices); -1 where it is none."""
     graph, tokenizer = world.graph, world.tokenizer
     names = ObjectNames(tokenizer, graph.objects)
     length = tokenizer.row_length
     width = int(1 + (length[graph.subject] + length[tokenizer.relation_row(graph.relation)]).max())
     prompts = [tokenizer.prompt(graph.subject[f], graph.relation[f]) for f in facts]
-    return names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
+    answers = names.objects_of(_decode_all(model, prompts, width, names.longest + 1, advance))
+    return float(np.mean(answers == world.generative.truth[facts]))
 
 
 def label_accuracy(

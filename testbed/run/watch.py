@@ -47,11 +47,6 @@ def watch_files() -> Iterator[Touched]:
         _watches.remove(touched)
 
 
-def is_of_user(file: str) -> bool:
-    """Whether code of this file is neither this project's, nor Python's, nor an installed package's."""
-    return _origin(file) == "user"
-
-
 @cache
 def listen() -> None:
     """Begin to hear of files and variables, once for a process."""
@@ -78,7 +73,7 @@ def _hear(event: str, arguments: tuple) -> None:
         return
     if path.suffix == ".pyc" and path.name.count(".") in (2, 3):
         path = Path(source_from_cache(str(path)))
-    if path.suffix in NO_DATA or (path.suffix == ".py" and not is_of_user(str(path))):
+    if path.suffix in NO_DATA or (path.suffix == ".py" and _origin(str(path)) != "user"):
         return
     if _is_users(sys._getframe(1)):
         _keep("changed" if is_change else "read", str(path))

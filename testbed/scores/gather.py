@@ -14,15 +14,7 @@ import numpy as np
 from corpus.errors import InputError
 from corpus.files import hash_content, list_sealed, read_json, verify_folder
 from testbed.engine.records import Columns, control_stem
-from testbed.engine.results import (
-    Choices,
-    Claims,
-    NoNumbersError,
-    Passages,
-    Results,
-    halves_of,
-    read_results,
-)
+from testbed.engine.results import Choices, Claims, NoNumbersError, Passages, Results, halves_of, read_results
 from testbed.engine.trace import (
     CONFIG,
     check_tuned_apart,
@@ -250,7 +242,13 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
     folders_by_edits: dict[int, list[_EditFolder]] = {}
     for one in group:
         for table in fnmatch.filter(list_sealed(one.folder), "retained-*-cases.parquet"):
-            folders_by_edits.setdefault(_edits_before(one.folder / table), []).append(one)
+            path = one.folder / table
+            digits = path.name.removeprefix("retained-").partition("-")[0]
+            if not digits.isdecimal():
+                raise InputError(
+                    f"{path} should be named after a number of edits; move it away and edit again"
+                )
+            folders_by_edits.setdefault(int(digits), []).append(one)
 
     def read_later(k: int) -> Results:
         parts = [_read_results(one, columns, f"retained-{k}-") for one in folders_by_edits[k]]
@@ -264,7 +262,10 @@ def _pool_editor(name: str, group: Sequence[_EditFolder], recorded: RecordedEval
     if fitted_half is not None:
         controls[FITTED_HALF] = fitted_half
     # Of several worlds the one whose posteriors are least exact speaks for all.
-    least = max((one.config["standard"] for one in group), key=_error_bound)
+    least = max(
+        (one.config["standard"] for one in group),
+        key=lambda judged_by: judged_by["exactness"]["bound"] or 0.0,
+    )
     return EditorResults(
         name=name,
         editor=first["editor"],
@@ -315,17 +316,6 @@ def _results_with_numbers(read: Mapping[Any, Callable[[], Results]]) -> dict[Any
         with suppress(NoNumbersError):
             results[key] = one()
     return results
-
-
-def _error_bound(judged_by: dict[str, Any]) -> float:
-    return judged_by["exactness"]["bound"] or 0.0
-
-
-def _edits_before(path: Path) -> int:
-    digits = path.name.removeprefix("retained-").partition("-")[0]
-    if not digits.isdecimal():
-        raise InputError(f"{path} should be named after a number of edits; move it away and edit again")
-    return int(digits)
 
 
 def read_cost(folder: Path) -> dict[str, float]:
@@ -441,6 +431,7 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
             arrays = [pad_last_axis(a, width, padding) for a in arrays]
         return join(arrays)
 
+    recalibrated = [pad_last_axis(p.recalibrated, width, 0) for p in parts if p.recalibrated is not None]
     return Results(
         cases,
         Choices(*(join_column("choices", name) for name in Choices._fields)),
@@ -448,13 +439,8 @@ def pool_results(parts: Sequence[Results], runs: Sequence[int]) -> Results:
         parts[0].times,
         Passages(*(join_column("passages", name) for name in Passages._fields)),
         np.concatenate([np.zeros(len(p), bool) if p.lost is None else p.lost for p in parts]),
-        _join_recalibrated(parts, width),
+        np.concatenate(recalibrated) if len(recalibrated) == len(parts) else None,
     )
-
-
-def _join_recalibrated(parts: Sequence[Results], width: int) -> np.ndarray | None:
-    arrays = [pad_last_axis(p.recalibrated, width, 0) for p in parts if p.recalibrated is not None]
-    return np.concatenate(arrays) if len(arrays) == len(parts) else None
 
 
 def pad_last_axis(values: np.ndarray, width: int, padding: float) -> np.ndarray:

@@ -124,11 +124,6 @@ class Movement:
         """TV(p0, q1) and TV(p1, q1) of each choice."""
         return self._answers.start_distance, self._answers.distance
 
-    @property
-    def _added_distance(self) -> np.ndarray:
-        before, after = self._distances
-        return np.maximum(after - before, 0)
-
     @lazy_property
     def _dot_product(self) -> np.ndarray:
         return sum_last_axis(self._change * self._agents_change)
@@ -177,7 +172,8 @@ class Movement:
         reader = self._answers.reader
         # Who changes nothing adds none, wherever it is asked.
         limits = (0.0, 0.0) if reader.probability is reader.start else DISTANCE
-        return self._answers.mean_over(self._added_distance, among)._replace(limits=limits)
+        before, after = self._distances
+        return self._answers.mean_over(np.maximum(after - before, 0), among)._replace(limits=limits)
 
     def _skill_over(self, among: np.ndarray) -> Metric:
         before, after = self._distances

@@ -103,7 +103,13 @@ def recalibrate_readers(
     def fit(p: np.ndarray, time: int) -> np.ndarray:
         if (id(p), time) not in known:
             temperatures = known[id(p), time] = np.ones(len(choices.case))
-            temperatures[here] = _fit_on_other_half(p[here], choices.agent[here, time], group, half)
+            # For each row the nearest temperature of its group's rows in the other half.
+            own, other = 2 * group + half, 2 * group + 1 - half
+            keys, place = np.unique(own, return_inverse=True)
+            fitted = nearest_temperatures(p[here], choices.agent[here, time], place)
+            there = np.isin(other, keys)
+            place = np.searchsorted(keys, np.where(there, other, own))
+            temperatures[here] = np.where(there, fitted[place], 1.0)
         return known[id(p), time]
 
     def fit_reader(reader: Reader) -> np.ndarray:
@@ -114,20 +120,3 @@ def recalibrate_readers(
         return np.stack([fit(p, reader.time) for p in (reader.start, after)], axis=1)
 
     return {name: reader._replace(temperatures=fit_reader(reader)) for name, reader in readers.items()}
-
-
-def _fit_on_other_half(p: np.ndarray, goal: np.ndarray, group: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """float64[N]: for each row the nearest temperature of its group's rows in the other half.
-
-    So no row's goal moves its own temperature. It is 1 where the other half has none of the group.
-
-    Args:
-        p, goal: float64[N, C].
-        group: int64[N], from 0.
-        half: int64[N], 0 or 1.
-    """
-    keys, place = np.unique(2 * group + half, return_inverse=True)
-    fitted = nearest_temperatures(p, goal, place)
-    wanted = 2 * group + 1 - half
-    there = np.isin(wanted, keys)
-    return np.where(there, fitted[np.searchsorted(keys, np.where(there, wanted, 2 * group + half))], 1.0)

@@ -125,14 +125,6 @@ def _case_digest(edits: EditorResults) -> str:
     return seen.hexdigest()
 
 
-def measure_readers(
-    evaluation: EvaluationMetrics, results: Results, editor: str, controls: Mapping[str, Results] = {}
-) -> MetricsByReader:
-    """Every metric of the editor, of what it did when told a control, and of the references, case by case."""
-    values = _measure_together(evaluation, results, evaluation.readers(results, editor))
-    return values | _measure_controls(evaluation, editor, controls)
-
-
 def _measure_controls(
     evaluation: EvaluationMetrics, editor: str, controls: Mapping[str, Results]
 ) -> MetricsByReader:
@@ -232,7 +224,8 @@ def summarise_results(
     evaluation: EvaluationMetrics, results: Results, editor: str, controls: Mapping[str, Results]
 ) -> Frame:
     """Estimates for every subset, reader and metric."""
-    values = measure_readers(evaluation, results, editor, controls)
+    values = _measure_together(evaluation, results, evaluation.readers(results, editor))
+    values |= _measure_controls(evaluation, editor, controls)
     estimates = estimate_subsets(evaluation, results, values)
     return make_frame(_rows_of(editor, controls, evaluation.subsets(results), estimates), evaluation.metrics)
 

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from testbed.scores.metric import ARROWS, Better, MetricDefinition
-from testbed.scores.statistics import (
-    Comparison,
-    Estimate,
-)
+from testbed.scores.statistics import Comparison, Estimate
 
 SIGNIFICANT = 0.05
 MISSING = "-"
@@ -131,7 +128,19 @@ def format_cell(cell: Cell) -> str:
     Over few clusters, the range of their values in parentheses.
     """
     if isinstance(cell, Estimate | Comparison):
-        return _format_interval(cell)
+        middle = cell[0]
+        if math.isnan(middle):
+            return MISSING
+        signed = isinstance(cell, Comparison)
+        value = f"{middle:+.2f}" if signed else f"{middle:.2f}"
+        if value in ("-0.00", "+0.00"):
+            value = "0.00"
+        text = value if math.isnan(cell.low) else f"{value} {format_interval(*cell[:3])}"
+        if cell.few and cell.few[0].clusters > 1 and not math.isnan(cell.few[0].low):
+            # Adding 0 makes -0 a 0.
+            low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
+            text += f" ({low:.2f} to {high:.2f})"
+        return f"{text}, p {format_probability(cell.p)}" if isinstance(cell, Comparison) else text
     if isinstance(cell, str):
         return cell
     if cell is None or math.isnan(cell):
@@ -171,22 +180,6 @@ def markdown_section(table: Table) -> str:
 def escape_latex(text: str) -> str:
     """Text as LaTeX prints it; a sign before a number becomes a minus."""
     return re.sub(r"(?<![\w-])-(?=[\d.])", "$-$", "".join(_LATEX.get(letter, letter) for letter in text))
-
-
-def _format_interval(cell: Estimate | Comparison) -> str:
-    middle = cell[0]
-    if math.isnan(middle):
-        return MISSING
-    signed = isinstance(cell, Comparison)
-    value = f"{middle:+.2f}" if signed else f"{middle:.2f}"
-    if value in ("-0.00", "+0.00"):
-        value = "0.00"
-    text = value if math.isnan(cell.low) else f"{value} {format_interval(*cell[:3])}"
-    if cell.few and cell.few[0].clusters > 1 and not math.isnan(cell.few[0].low):
-        # Adding 0 makes -0 a 0.
-        low, high = (round(end, 2) + 0.0 for end in (cell.few[0].low, cell.few[0].high))
-        text += f" ({low:.2f} to {high:.2f})"
-    return f"{text}, p {format_probability(cell.p)}" if isinstance(cell, Comparison) else text
 
 
 def format_interval(value: float, low: float, high: float) -> str:

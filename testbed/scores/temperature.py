@@ -23,7 +23,8 @@ _ROWS = 4096
 def temper(p: np.ndarray, temperature: np.ndarray | float) -> np.ndarray:
     """Probabilities over the last axis under a temperature, or one of each row; what is 0 stays 0."""
     logs, temperature = _log_ratios(p), np.asarray(temperature, float)
-    return np.where(temperature[..., None] == 1, p, _temper_ratios(logs, temperature))
+    weights = np.exp(logs / temperature[..., None])
+    return np.where(temperature[..., None] == 1, p, weights[..., :-1] / sum_last_axis(weights)[..., None])
 
 
 def nearest_temperatures(p: np.ndarray, goal: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -108,9 +109,3 @@ def _log_ratios(p: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         logs = np.log(full)
     return logs - logs.max(-1, keepdims=True)
-
-
-def _temper_ratios(ratios: np.ndarray, temperature: np.ndarray) -> np.ndarray:
-    """Without the remainder."""
-    weights = np.exp(ratios / temperature[..., None])
-    return weights[..., :-1] / sum_last_axis(weights)[..., None]

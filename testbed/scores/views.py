@@ -85,7 +85,7 @@ def make_table(view: View, frame: Frame) -> Table:
             _show_cell(find(of_row, {**({"metric": c.metric} if c.metric else {}), **c.where}), c.show)
             for c in columns
         ]
-        if any(map(_says_something, line)):
+        if any(cell.cases if isinstance(cell, Estimate | Comparison) else cell for cell in line):
             rows.append([*(of[value] for of, value in zip(choices.values(), values, strict=True)), *line])
             readers.append(str(of_row.get("reader")))
     heads = [c.head or frame.label_of(c.metric) for c in columns]
@@ -178,10 +178,6 @@ def _index_cells(
         return by_editor.get(of_row.get("reader", ""), next(iter(by_editor.values()), None))
 
     return find
-
-
-def _says_something(cell: Cell) -> bool:
-    return bool(cell.cases if isinstance(cell, Estimate | Comparison) else cell)
 
 
 def _show_cell(cell: Cell, show: str) -> Cell:

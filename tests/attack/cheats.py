@@ -52,9 +52,7 @@ def replace_answers(results, after, answer=None, claims=None):
     if claims is not None:
         of_claims[:, 1] = claims
     return replace(
-        results,
-        choices=c._replace(lm=lm, lm_answer=generated),
-        claims=results.claims._replace(lm=of_claims),
+        results, choices=c._replace(lm=lm, lm_answer=generated), claims=results.claims._replace(lm=of_claims)
     )
 
 

@@ -182,12 +182,7 @@ class Trial:
                 wrong.append(f"left {partial[0]}")
             else:
                 self.resumed.add(left)
-        return {
-            "call": where,
-            "code": str(code),
-            "said": err.strip()[:500],
-            "wrong": wrong,
-        }
+        return {"call": where, "code": str(code), "said": err.strip()[:500], "wrong": wrong}
 
 
 def work(trial, most, writes, lasting, results):

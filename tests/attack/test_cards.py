@@ -341,10 +341,7 @@ def test_a_small_file_that_fills_all_memory_is_not_read(what, tmp_path, monkeypa
 
 
 def test_who_only_says_that_it_is_ours_is_a_guest(suite, handed, capsys):
-    for change in (
-        lambda card, own: card.update(code="0" * 12),
-        lambda card, own: card.update(code=""),
-    ):
+    for change in (lambda card, own: card.update(code="0" * 12), lambda card, own: card.update(code="")):
         change_card(handed, change)
         seal(handed)
         assert not suite[2].check(handed).is_native

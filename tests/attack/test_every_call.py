@@ -33,11 +33,7 @@ def test_every_call_that_writes_is_chosen_and_one_of_those_that_are_alike():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    [
-        ("example",),
-        ("export", "score", "--most", "3"),
-        ("export", "--most", "2", "--lasting"),
-    ],
+    [("example",), ("export", "score", "--most", "3"), ("export", "--most", "2", "--lasting")],
     ids=" ".join,
 )
 def test_what_fails_ends_in_a_message_and_loses_nothing(words, tmp_path, capsys):

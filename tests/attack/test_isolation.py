@@ -90,10 +90,7 @@ ENDINGS = {
         {"edit": "jax.debug.callback(lambda: __import__('os')._exit(7)); " + "return {}, DONE"},
         "has ended its process (code 7)",
     ),
-    "Writes": (
-        {"prepare": "open('x/world/new', 'w').close()"},
-        "has written or removed",
-    ),
+    "Writes": ({"prepare": "open('x/world/new', 'w').close()"}, "has written or removed"),
 }
 
 

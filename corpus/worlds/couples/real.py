@@ -20,7 +20,7 @@ are first those of whom something else is said.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -143,7 +143,10 @@ def _find_couples(
     account.leave_out(
         "couples whose object is rarer than --world.coupled.objects", len(mutual) - len(couples)
     )
-    everything = _collect_statements({*chain(*couples)}, facts)
+    entities = {*chain(*couples)}
+    everything: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
+    for s, p, o in facts.triples[np.isin(facts.triples[:, 0], [*entities])].tolist():
+        everything[s].add((p, o))
 
     def rank_couple(couple: Couple) -> tuple[int, ...]:
         shared = everything[couple.first] & everything[couple.second]
@@ -156,14 +159,6 @@ def _find_couples(
         return -len(shared), -stated, *couple
 
     return sorted(couples, key=rank_couple)
-
-
-def _collect_statements(entities: Collection[int], facts: Facts) -> dict[int, set[tuple[int, int]]]:
-    """All properties of some entities, each with its object."""
-    statements: dict[int, set[tuple[int, int]]] = {one: set() for one in entities}
-    for s, p, o in facts.triples[np.isin(facts.triples[:, 0], [*entities])].tolist():
-        statements[s].add((p, o))
-    return statements
 
 
 def _pair_off(possible: Couples, most: int, account: Account) -> list[list[Couple]]:
@@ -204,36 +199,15 @@ def read_couples(
         objects_by_property = {
             p: {s: o for s, o in of.items() if len({*o}) == 1} for p, of in objects_by_property.items()
         }
-    graph = _build_couples_graph(
-        choose_couples(facts, objects_by_property, config, account),
-        objects_by_property,
-        facts,
-        config,
-        rng,
-        account,
-        watch,
+    stated = _collect_objects(
+        choose_couples(facts, objects_by_property, config, account), objects_by_property, account
     )
-    if config.strict:
-        account.check_totals(config.path)
-    return graph
-
-
-def _build_couples_graph(
-    taken: Couples,
-    held: Mapping[int, Objects],
-    facts: Facts,
-    config: WorldConfig,
-    rng: np.random.Generator,
-    account: Account,
-    watch: Watch,
-) -> KnowledgeGraph:
-    stated = _collect_objects(taken, held, account)
     silent = _choose_silent(stated, config.coupled, rng)
     entities = dict.fromkeys(chain(*stated.values(), *(of.values() for of in stated.values())))
     place = {one: i for i, one in enumerate(entities)}
     number = {(r.kind, r.property): i for i, r in enumerate(stated)}
     names, relations, phrasings = _make_names([*entities], [*stated], facts, account, watch)
-    return build_graph(
+    graph = build_graph(
         np.array([(place[s], i, place[o]) for i, of in enumerate(stated.values()) for s, o in of.items()]),
         names,
         relations,
@@ -242,6 +216,9 @@ def _build_couples_graph(
         phrasings=phrasings,
         via=np.array([number.get((r.kind, r.via), NO_LINK) for r in stated]),
     )
+    if config.strict:
+        account.check_totals(config.path)
+    return graph
 
 
 def _collect_objects(

@@ -119,7 +119,11 @@ def read_released(folder: Path) -> Released:
     requests, known = read_requests(folder), dict(_read_information(folder))
     names = {q: _tidy(str(one["name"])) for q, one in known.items()}
     names |= dict(chain.from_iterable(request.others for request in requests))
-    ids = _number_subjects(requests, names)
+    # A subject has the id of the only other person of that name, or a new one.
+    count = Counter(names.values())
+    by_name = {name: q for q, name in names.items() if count[name] == 1}
+    subjects = dict.fromkeys(request.subject for request in requests)
+    ids = {name: by_name.get(name, FIRST_FREE_ID + i) for i, name in enumerate(subjects)}
     edited = [(ids[r.subject], EDITED_PROPERTIES[r.relation], r.old[0]) for r in requests]
     asked = [(q, EDITED_PROPERTIES[r.relation], r.new[0]) for r in requests for q, _ in r.others]
     informed = [
@@ -165,14 +169,6 @@ def find_women(lists: Sequence[Sequence[int]]) -> int:
         return 0
     shared = [n for n in places if all({*one[:n]} == {*lists[0][:n]} for one in lists)]
     return shared[0] if len(shared) == 1 else 0
-
-
-def _number_subjects(requests: Sequence[Request], names: Mapping[int, str]) -> dict[str, int]:
-    """The id of each subject by name: of the only other person of that name, or a new one."""
-    count = Counter(names.values())
-    by_name = {name: q for q, name in names.items() if count[name] == 1}
-    subjects = dict.fromkeys(request.subject for request in requests)
-    return {name: by_name.get(name, FIRST_FREE_ID + i) for i, name in enumerate(subjects)}
 
 
 def _read_information(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:

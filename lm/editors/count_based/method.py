@@ -59,7 +59,18 @@ class CountBased(FittedEditor):
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> Mind:
         """What the model believes; of the sample only the vocabulary is read."""
         beliefs = recall_beliefs(model, corpus_sample.vocabulary, self.config.beliefs)
-        nothing_depends, seldom = _nothing_depends(len(beliefs.p)), DependenceConfig().seldom
+        # Every relation for itself, and all facts persist: a mind that is only read.
+        relations = len(beliefs.p)
+        whole = (relations, relations)
+        nothing_depends = Dependence(
+            np.full(relations, -1, np.int32),
+            np.zeros(whole),
+            np.full(whole, np.nan),
+            np.full(whole, np.nan),
+            np.ones(whole, np.float32),
+            np.ones(relations, np.float32),
+        )
+        seldom = DependenceConfig().seldom
         return build_mind(beliefs, nothing_depends, corpus_sample.vocabulary, seldom)
 
     def edit(self, model: LanguageModel, state: Mind, request: Request, key: jax.Array) -> tuple[Delta, Info]:
@@ -122,16 +133,3 @@ def count_peers(mind: Mind, context: RequestContext, config: CountConfig) -> Pee
     share = most / jnp.maximum(most.sum(axis=1, keepdims=True), 1.0)
     read = config.unread | (jnp.asarray(context.reading_probability) > 0.5)
     return PeerCounts(agree & others & read, objects, share)
-
-
-def _nothing_depends(relations: int) -> Dependence:
-    """Every relation for itself, and all facts persist: a mind that is only read."""
-    whole = (relations, relations)
-    return Dependence(
-        np.full(relations, -1, np.int32),
-        np.zeros(whole),
-        np.full(whole, np.nan),
-        np.full(whole, np.nan),
-        np.ones(whole, np.float32),
-        np.ones(relations, np.float32),
-    )

@@ -31,7 +31,8 @@ class Full(Editor):
         """What is added to the weights after `steps` steps on the request's negative log-likelihood."""
         config = self.config
         weights = add_weights(model.params, fold_delta(model.delta or {}, model.vocabulary))
-        trained_weights: dict = weights if config.layers == "all" else {"layers": _matrix_mask(weights)}
+        matrices = {name: weights["layers"][name] for name in ("attention", "mlp")}
+        trained_weights: dict = weights if config.layers == "all" else {"layers": matrices}
         mask = layer_mask(config.layers, model.config.layers)
 
         def delta_of(change: dict) -> Delta:
@@ -56,8 +57,3 @@ class Full(Editor):
         return optax.chain(
             optax.scale_by_adam(), pull, optax.scale_by_learning_rate(self.config.learning_rate)
         )
-
-
-def _matrix_mask(params: dict) -> dict:
-    layers = params["layers"]
-    return {name: layers[name] for name in ("attention", "mlp")}

@@ -12,13 +12,7 @@ import optax
 
 from corpus.text.tokenizer import PAD
 from lm.delta import Codebook, Delta
-from lm.editors.fitting import (
-    as_float32,
-    layer_at,
-    learn_request,
-    request_activations,
-    request_inputs,
-)
+from lm.editors.fitting import as_float32, layer_at, learn_request, request_activations, request_inputs
 from lm.editors.grace import GraceConfig
 from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.language_model import LanguageModel

@@ -77,7 +77,16 @@ class Memit(Editor):
             requests = jax.tree.map(lambda x: x[:WARM_UP], corpus_sample.practice)
 
             def add_practice(total: Ledger, one: Request) -> tuple[Ledger, None]:
-                return jax.tree.map(jnp.add, total, self._practise(model, memory, one)), None
+                layers, contexts = self._edited_layers(model.config), len(memory.contexts)
+                context_request = repeat_in_contexts(self.config, one, memory.contexts)
+                shift, _ = find_shift(self.config, model, memory, one, context_request, layers[-1])
+                inner = request_activations(model, context_request).inner
+                keys = [average_at_key(inner[layer], context_request, contexts) for layer in layers]
+                return jax.tree.map(
+                    jnp.add,
+                    total,
+                    ledger_of(keys, [shift / (len(layers) - i) for i in range(len(layers))], len(layers)),
+                ), None
 
             # One sum at a time: a ledger holds a square matrix for every layer.
             start = empty_ledger(model.config, len(layers))
@@ -100,7 +109,11 @@ class Memit(Editor):
 
         goal = average_state(model) + shift
         if config.anchor:
-            goal = scale_to_length(goal, average_state(replace(model, delta=None)))
+            lengths = [
+                jnp.linalg.norm(x, axis=-1, keepdims=True)
+                for x in (average_state(replace(model, delta=None)), goal)
+            ]
+            goal = goal * lengths[0] / jnp.maximum(lengths[1], _LEAST)
         facts = len(shift)
         change = LowRank(
             jnp.zeros((model.config.layers, model.config.mlp, facts)),
@@ -140,15 +153,6 @@ class Memit(Editor):
         plain = ridge * jnp.trace(moment) / size * jnp.eye(size)
         return jnp.linalg.solve(projection @ constraints + plain, projection @ keys.T)
 
-    def _practise(self, model: LanguageModel, memory: Memory, request: Request) -> Ledger:
-        """The sums of one practice edit, whose layers do not wait for each other."""
-        layers, contexts = self._edited_layers(model.config), len(memory.contexts)
-        context_request = repeat_in_contexts(self.config, request, memory.contexts)
-        shift, _ = find_shift(self.config, model, memory, request, context_request, layers[-1])
-        inner = request_activations(model, context_request).inner
-        keys = [average_at_key(inner[layer], context_request, contexts) for layer in layers]
-        return ledger_of(keys, [shift / (len(layers) - i) for i in range(len(layers))], len(layers))
-
     def _edited_layers(self, model: ModelConfig) -> range:
         last = layer_at(self.config.depth, model.layers)
         count = max(1, round(self.config.spread * model.layers))
@@ -166,12 +170,6 @@ def null_space(moment: jax.Array, below: float, shrink: float) -> jax.Array:
     mean = values.mean() / (1 + shrink)
     unused = vectors[:, values - shrink * mean < below * mean]
     return jnp.asarray(unused @ unused.T)
-
-
-def scale_to_length(wanted: jax.Array, reference: jax.Array) -> jax.Array:
-    """[M, D]: each wanted vector, as long as its reference."""
-    lengths = [jnp.linalg.norm(x, axis=-1, keepdims=True) for x in (reference, wanted)]
-    return wanted * lengths[0] / jnp.maximum(lengths[1], _LEAST)
 
 
 def empty_ledger(model: ModelConfig, layers: int) -> Ledger:

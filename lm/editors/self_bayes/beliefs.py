@@ -74,10 +74,7 @@ def want_names(tree: NameTree, is_wanted: np.ndarray) -> NameTree:
 
 
 def read_beliefs(
-    model: LanguageModel,
-    vocabulary: Vocabulary,
-    config: BeliefConfig,
-    keep: Keep = lambda _, read: read(),
+    model: LanguageModel, vocabulary: Vocabulary, config: BeliefConfig, keep: Keep = lambda _, read: read()
 ) -> Beliefs:
     """Whom the model speaks of, and what it believes about them.
 
@@ -226,13 +223,8 @@ def _name_each(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax
     names: list[Name] = []
     for i, piece in tell_progress("what is said", [*enumerate(_split_rows(prompts))]):
         rows = _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
-        names += map(_cut_ending, np.asarray(rows).tolist())
+        names += [tuple(row[: row.index(PAD)]) if PAD in row else () for row in np.asarray(rows).tolist()]
     return names[: len(prompts)]
-
-
-def _cut_ending(row: list[int]) -> Name:
-    """The tokens before the ending; nothing where there is no ending."""
-    return tuple(row[: row.index(PAD)]) if PAD in row else ()
 
 
 def _split_rows(rows: np.ndarray) -> list[np.ndarray]:

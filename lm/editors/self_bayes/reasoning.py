@@ -17,12 +17,7 @@ from lm.editors.asking import compact_rows, relations_of, side_by_side, stem_of
 from lm.editors.interface import Request, Vocabulary
 from lm.editors.self_bayes import SelfBayesConfig
 from lm.editors.self_bayes.beliefs import Beliefs
-from lm.editors.self_bayes.dependence import (
-    Dependence,
-    find_dependence,
-    reading_probability,
-    seldom_share,
-)
+from lm.editors.self_bayes.dependence import Dependence, find_dependence, reading_probability, seldom_share
 from lm.editors.self_bayes.recall import recall_beliefs
 from lm.editors.self_bayes.reviser import UNKNOWN, Reading, Weights, conclude, load_weights, read_table
 from lm.language_model import LanguageModel
@@ -220,7 +215,7 @@ def locate_request(model: LanguageModel, mind: Mind, request: Request) -> Reques
     answers_read = mind.objects[mind.top[:, place, 0], 0]
     modes = mind.top[relation, :, 0]
     known_of = mind.reading_probability[relation] * ~is_subject
-    has_new = _names_equal(mind.objects, request.answer)
+    has_new = _rows_equal(request.answer, mind.objects, on_left=False)
     has_old = mind.objects[:, 0] == answers[relation]
     requested = has_new.astype(jnp.float32)
     return RequestContext(
@@ -386,16 +381,13 @@ def sharpen_consequences(consequences: Consequences, sharpness: float) -> Conseq
     return consequences._replace(moves=jax.nn.sigmoid(odds))
 
 
-def _rows_equal(row: jax.Array, rows: jax.Array) -> jax.Array:
-    """bool[n]: whether tokens padded on the left are those of each of n rows, padded on the left too."""
+def _rows_equal(row: Array, rows: jax.Array, on_left: bool = True) -> jax.Array:
+    """bool[n]: whether tokens are those of each of n rows, all padded on the left, or on the right."""
     width = max(len(row), rows.shape[1])
-    row = jnp.pad(row, (width - len(row), 0), constant_values=PAD)
-    return (jnp.pad(rows, ((0, 0), (width - rows.shape[1], 0)), constant_values=PAD) == row).all(axis=1)
 
+    def fill(tokens: Array) -> jax.Array:
+        missing = width - tokens.shape[-1]
+        sides = [(0, 0)] * (tokens.ndim - 1) + [(missing, 0) if on_left else (0, missing)]
+        return jnp.pad(tokens, sides, constant_values=PAD)
 
-def _names_equal(objects: jax.Array, answer: Array) -> jax.Array:
-    """bool[K]: whether names padded on the right are the answer."""
-    width = max(len(answer), objects.shape[1])
-    answer = jnp.pad(answer, (0, width - len(answer)), constant_values=PAD)
-    objects = jnp.pad(objects, ((0, 0), (0, width - objects.shape[1])), constant_values=PAD)
-    return (objects == answer).all(axis=1)
+    return (fill(rows) == fill(row)).all(axis=1)

@@ -66,19 +66,15 @@ def open_storage(model: ModelConfig, subjects: Subjects | None, config: FitConfi
         ValueError: it stores at subjects, and there are none.
     """
     if config.storage == "low-rank":
-        return _open_adapters(model, config, key)
+        scale = config.alpha / config.rank
+
+        def delta_of(adapters: Delta) -> Delta:
+            return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
+
+        return Storage(start_low_rank(model, config.matrices, config.rank, key), delta_of)
     if subjects is None:
         raise ValueError(f"a {config.storage} storage needs to know the subjects of a request")
     return (_open_memory if config.storage == "keyed" else _open_rows)(model, subjects, config)
-
-
-def _open_adapters(model: ModelConfig, config: FitConfig, key: jax.Array) -> Storage:
-    scale = config.alpha / config.rank
-
-    def delta_of(adapters: Delta) -> Delta:
-        return {name: LowRank(a, b * scale) for name, (a, b) in adapters.items()}
-
-    return Storage(start_low_rank(model, config.matrices, config.rank, key), delta_of)
 
 
 def _open_memory(model: ModelConfig, subjects: Subjects, config: FitConfig) -> Storage:

@@ -17,10 +17,7 @@ class SparseConfig:
     """Gradient steps."""
 
     def __post_init__(self) -> None:
-        require_positive(
-            {"learning_rate": self.learning_rate},
-            {"slots": self.slots, "steps": self.steps},
-        )
+        require_positive({"learning_rate": self.learning_rate}, {"slots": self.slots, "steps": self.steps})
 
 
 EDITORS = (

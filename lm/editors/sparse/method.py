@@ -19,13 +19,7 @@ import optax
 from corpus.text.tokenizer import BOS, PAD
 from lm.attention import Array, packed_layout
 from lm.delta import Delta, LowRank
-from lm.editors.fitting import (
-    as_float32,
-    clip_gradient,
-    learn_request,
-    request_activations,
-    request_inputs,
-)
+from lm.editors.fitting import as_float32, clip_gradient, learn_request, request_activations, request_inputs
 from lm.editors.interface import CorpusSample, Editor, Info, Request
 from lm.editors.sparse import SparseConfig
 from lm.language_model import LanguageModel

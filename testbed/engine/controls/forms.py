@@ -229,7 +229,12 @@ class Reasoner:
         implied = self.imply(fact, joints)
         p = self.sharpen(fact) if self.is_read[fact] else implied
         if request.form == "retraction":
-            after[fact] = self._forget(request, p / implied, implied)
+            likelihood = p / implied
+            place = np.searchsorted(self.graph.candidates_of(request.relation), request.object)
+            likelihood[place] = np.median(np.delete(likelihood, place))
+            if request.others:
+                likelihood[:] = 1.0
+            after[fact] = implied * likelihood / (implied @ likelihood)
         else:
             after[fact] = self._hear(request, credence, p)
         for other, joint in joints.items():
@@ -291,14 +296,6 @@ class Reasoner:
         alike = self.graph.relation == self.graph.relation[fact]
         alike &= (self.graph.upstream_fact >= 0) == (self.graph.upstream_fact[fact] >= 0)
         return [f for f in np.flatnonzero(alike).tolist() if f != fact and self.is_read[f]]
-
-    def _forget(self, request: EditRequest, likelihood: np.ndarray, implied: np.ndarray) -> np.ndarray:
-        """A belief without what was heard of an object; nothing is left of what was heard of whole facts."""
-        place = np.searchsorted(self.graph.candidates_of(request.relation), request.object)
-        likelihood[place] = np.median(np.delete(likelihood, place))
-        if request.others:
-            likelihood[:] = 1.0
-        return implied * likelihood / (implied @ likelihood)
 
     def _hear(self, request: EditRequest, credence: float, p: np.ndarray) -> np.ndarray:
         """A belief after a request that says something of it."""

@@ -31,7 +31,6 @@ from testbed.engine.methods import Belief, Method
 from testbed.run.runs import Run, finished_training, recorded_settings
 
 if TYPE_CHECKING:
-    from testbed.protocol import Case
     from testbed.run.world import World
     from testbed.settings import EditSettings
 
@@ -106,9 +105,8 @@ def retrain(config: RetrainConfig, settings: "EditSettings", world: "World") -> 
     run = Run(settings.runs, settings.run)
     counted = settings.paper_agent.evidence_multiplicity if settings.agent == "paper" else 1.0
     per_weight = world.reshuffles / (counted or world.reshuffles)
-    return Method(Retrain(config, run, per_weight), the_evidence, most=4)
-
-
-def the_evidence(case: "Case") -> list[Belief]:
-    """The request, and how much evidence the agent takes it for."""
-    return [Belief(part[:3], case.credence, part.weight) for part in case.request.parts]
+    return Method(
+        Retrain(config, run, per_weight),
+        lambda case: [Belief(part[:3], case.credence, part.weight) for part in case.request.parts],
+        most=4,
+    )

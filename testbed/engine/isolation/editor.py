@@ -93,12 +93,7 @@ class IsolatedEditor(Editor):
             self.shapes[str(shapes)] = self._ask("shapes", arguments=shapes)
         returned = self.shapes[str(shapes)]["edit"]
         return jax.pure_callback(
-            self._call_back,
-            returned,
-            carried,
-            request,
-            jax.random.key_data(key),
-            vmap_method="broadcast_all",
+            self._call_back, returned, carried, request, jax.random.key_data(key), vmap_method="broadcast_all"
         )
 
     def is_traced_alike(self) -> bool:

@@ -138,7 +138,13 @@ class Sampler:
         """A case about one subject, or None where none of its facts takes such a request."""
         facts = self.graph.facts_of(s)
         relations = self.graph.relation[facts].tolist()
-        r1 = self._pick_relation(s, relations)
+        able = [r for r in relations if self.agent.accepts(s, r, self.config.request)]
+        parents = [r for r in able if any(d in relations for d in self.graph.downstream(r))]
+        children = [r for r in able if int(self.graph.upstream[r]) in relations]
+        preferred = parents if parents and self.config.sampler == "stratified" else able
+        r1 = self._pick_fact(
+            {"any": preferred, "upstream": parents, "downstream": children}[self.config.edits]
+        )
         if r1 == ABSENT:
             return None
         truth = int(self.truth[facts[relations.index(r1)]])
@@ -269,16 +275,6 @@ class Sampler:
         """One of the options at random, for a kind of question or else for the request; ABSENT of none."""
         rng = self._question_rngs[question_kind] if question_kind else self.rng
         return int(options[int(rng.integers(len(options)))]) if len(options) else ABSENT
-
-    def _pick_relation(self, s: int, relations: list[int]) -> int:
-        """A relation that takes the request; under `stratified` one with a dependent, if any will do."""
-        able = [r for r in relations if self.agent.accepts(s, r, self.config.request)]
-        parents = [r for r in able if any(d in relations for d in self.graph.downstream(r))]
-        children = [r for r in able if int(self.graph.upstream[r]) in relations]
-        preferred = parents if parents and self.config.sampler == "stratified" else able
-        return self._pick_fact(
-            {"any": preferred, "upstream": parents, "downstream": children}[self.config.edits]
-        )
 
     def _weigh_request(self, said: EditRequest) -> EditRequest:
         return evidence_of(self.agent, said, self.credence, self.config.request)

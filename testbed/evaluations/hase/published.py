@@ -122,10 +122,7 @@ def _published_columns(results: Results, when: int) -> dict[str, Metric]:
     at = c.options == scored[:, None]
     model, agent = (who[:, when].sum(-1, where=at) for who in (c.lm_open, c.agent))
     columns = {"probability of request": mean_of(_request_probability(results, when))}
-    for name, values in (
-        ("accuracy", c.lm_answer[:, when] == scored),
-        ("coherence", np.abs(model - agent)),
-    ):
+    for name, values in (("accuracy", c.lm_answer[:, when] == scored), ("coherence", np.abs(model - agent))):
         for column, role in COLUMNS.items():
             among = (c.role == role) & at.any(-1)
             columns[f"{name} {column}"] = sum_by_case(values, c.case, len(results), among)
@@ -151,16 +148,6 @@ def _law_residuals(results: Results, when: int) -> dict[str, np.ndarray]:
 
 def published_tables(editors: Sequence[ScoredEditor]) -> list[Table]:
     """This run in the paper's definitions, and beside what the paper prints where an editor of it was run."""
-    frame = frame_of_published(editors)
-    beside = beside_printed(frame)
-    return [
-        *(make_table(view, frame) for view in (IN_PUBLISHED_TERMS, BY_COHERENCE)),
-        *([beside] if beside else []),
-    ]
-
-
-def frame_of_published(editors: Sequence[ScoredEditor]) -> Frame:
-    """Every column of the published tables, before an edit and after it; subsets are the paper's groups."""
 
     def measure(e: ScoredEditor) -> dict[str, dict[str, Metric]]:
         return dict(zip((BEFORE_EDIT, e.name), published_metrics(e.edits.results), strict=True))
@@ -168,7 +155,12 @@ def frame_of_published(editors: Sequence[ScoredEditor]) -> Frame:
     def groups(e: ScoredEditor) -> dict[str, np.ndarray]:
         return {ALL: np.ones(len(e.edits.results), bool)} | request_groups(e.edits.results)
 
-    return frame_of_measures(editors, measure, groups)
+    frame = frame_of_measures(editors, measure, groups)
+    beside = beside_printed(frame)
+    return [
+        *(make_table(view, frame) for view in (IN_PUBLISHED_TERMS, BY_COHERENCE)),
+        *([beside] if beside else []),
+    ]
 
 
 def beside_printed(frame: Frame) -> Table | None:

@@ -26,7 +26,7 @@ class SpotCheckSampler:
     def __init__(self, graph: KnowledgeGraph, count: int, seed: int) -> None:
         self.graph, self.count = graph, count
         self._rng = generator(seed, "hase spot checks")
-        self._facts_of_relations = cache(self._find_facts)
+        self._facts_of_relations = cache(lambda some: np.flatnonzero(np.isin(graph.relation, some)))
 
     def draw_questions(self, s: int, r1: int, known: Iterable[Pair]) -> list[Question]:
         """Facts of other subjects and of s, each once.
@@ -38,9 +38,13 @@ class SpotCheckSampler:
         pairs = np.array([(s, r1), *known], int)
         places = graph.find(*pairs.T)
         taken, of_subject = set(places[places >= 0].tolist()), set(range(own.start, own.stop))
+        generation, below = [r1], []
+        while generation:
+            generation = [int(d) for parent in generation for d in self.graph.downstream(parent)]
+            below += generation
         pools = (
             self._facts_of_relations((r1,)),
-            self._facts_of_relations(tuple(self._relations_below(r1))),
+            self._facts_of_relations(tuple(below)),
             np.arange(len(graph)),
         )
         questions: list[Question] = []
@@ -58,14 +62,3 @@ class SpotCheckSampler:
         most = min(len(pool), self.count + len(barred))
         drawn = pool[self._rng.choice(len(pool), most, replace=False)] if most else pool[:0]
         return [fact for fact in drawn.tolist() if fact not in barred][: self.count]
-
-    def _relations_below(self, r: int) -> list[int]:
-        """What depends on a relation, through others or not."""
-        generation, below = [r], []
-        while generation:
-            generation = [int(d) for parent in generation for d in self.graph.downstream(parent)]
-            below += generation
-        return below
-
-    def _find_facts(self, relations: tuple[int, ...]) -> np.ndarray:
-        return np.flatnonzero(np.isin(self.graph.relation, relations))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from corpus.seeds import generator
@@ -10,8 +11,9 @@ from testbed.engine.results import cluster_levels
 from testbed.evaluations.hase import CONTROL, KIN
 from testbed.evaluations.hase import metrics as m
 from testbed.pages.chapter import Chart, Material, Picture, SectionPlan
-from testbed.pages.charts import draw_plane
+from testbed.pages.charts import interval_halves, label_right, picture_style, save_figure
 from testbed.pages.messages import capitalise
+from testbed.pages.palette import GRID, PAPER, QUIET, assign_slots, colour_of, has_ring
 from testbed.run.strata import STRATA, SUPPORT_BINS
 from testbed.scores.frame import ALL, EDITOR, REFERENCE, Frame
 from testbed.scores.headlines import headline_subset
@@ -113,7 +115,20 @@ def picture_harm(material: Material) -> Picture:
     rows: list[Any] = [*make_table(view, frame).rows]
     points = {name: (x, y) for name, x, y in rows if x and y and x.cases and y.cases}
     across, up = map(frame.label_of, (m.FOLLOWS, m.KEPT))
-    draw_plane(points, (NO_EDIT, PERFECT), across, up, material.folder / file)
+    references = (NO_EDIT, PERFECT)
+    slots = assign_slots(name for name in points if name not in references)
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(5.2, max(2.6, 0.22 * len(points) + 1.4)))
+        for name, (x, y) in points.items():
+            colour = QUIET if name in references else colour_of(slots[name]).light
+            mark = "X" if name in references else "o"
+            ring = PAPER if name in slots and has_ring(slots[name]) else colour
+            bars: Any = {"xerr": interval_halves(*x[:3]), "yerr": interval_halves(*y[:3])}
+            axis.errorbar(x.value, y.value, fmt=mark, color=colour, mfc=ring, ms=6, lw=1, capsize=2, **bars)
+        axis.grid(color=GRID, lw=0.6)
+        axis.set(xlabel=across, ylabel=up)
+        label_right(figure, axis, [(name, x.value, y.value) for name, (x, y) in points.items()])
+        save_figure(figure, material.folder / file)
     return Picture(file, f"{capitalise(up)} against {across}", "Best is above and to the right")
 
 

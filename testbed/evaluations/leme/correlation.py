@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import chi2_contingency, norm, wilcoxon
 
@@ -27,7 +28,7 @@ from testbed.evaluations.leme.questions import CLAIMS
 from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.paper_tables import read_paper_figures
 from testbed.pages.chapter import Material, Picture
-from testbed.pages.charts import draw_matrix
+from testbed.pages.charts import WHITE, picture_style, save_figure, wrap_title
 from testbed.pages.messages import describe_extremes
 from testbed.scores.gather import case_keys
 from testbed.scores.readers import NO_EDIT
@@ -284,7 +285,17 @@ def draw_correlations(material: Material, file: str, says: str, measures: Sequen
     ]  # fmt: skip
     values = np.array([[x.pooled for x in row] for row in table])
     down, right = ([LABELS[name] for name in names] for names in (measures, NINE))
-    draw_matrix(values, texts, down, right, "Spearman's correlation", material.folder / file)
+    with picture_style():
+        figure, axis = plt.subplots(figsize=(12.4, 0.6 * len(down) + 0.6))
+        image = axis.imshow(values, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+        for (i, j), value in np.ndenumerate(values):
+            (text, is_bold), ink = texts[i][j], WHITE if abs(value) > 0.6 else "black"
+            weight, size = "bold" if is_bold else "normal", 7 if np.isfinite(value) else 8
+            axis.text(j, i, text, ha="center", va="center", fontsize=size, fontweight=weight, color=ink)
+        axis.set_xticks(range(len(right)), [wrap_title(name, 12) for name in right], fontsize=8)
+        axis.set_yticks(range(len(down)), list(down), fontsize=8)
+        figure.colorbar(image, ax=axis, label="Spearman's correlation")
+        save_figure(figure, material.folder / file)
     known = {f"{LABELS[a]} and {LABELS[b]}": x.pooled for (a, b), x in by_pair.items() if a in measures}
     return Picture(file, says, describe_extremes(known, "correlation"))
 

@@ -12,20 +12,10 @@ from functools import partial
 import numpy as np
 
 from testbed.engine.results import Results
-from testbed.evaluations.leme import (
-    BELOW,
-    CHILD,
-    COUPLED,
-    EDIT,
-    OTHER,
-    RELATED,
-    SUBJECT,
-    SYNONYM,
-    TWIN,
-)
+from testbed.evaluations.leme import BELOW, CHILD, COUPLED, EDIT, OTHER, RELATED, SUBJECT, SYNONYM, TWIN
 from testbed.evaluations.leme import questions as q
 from testbed.evaluations.leme.passages import ERROR_CLASSES, PassagePair, passage_pairs
-from testbed.evaluations.leme.questions import CLAIMS, share_of_true
+from testbed.evaluations.leme.questions import CLAIMS, is_right, share_of_true
 from testbed.evaluations.leme.standard import mean_log_probability
 from testbed.evaluations.leme.statements import (
     count_words,
@@ -222,7 +212,10 @@ def _twin_new(pair: PassagePair) -> float:
 
 
 def _coupled_right(pair: PassagePair, stratum: str) -> float:
-    return q.coupled_right_share(pair.of_related, pair.standard, stratum)
+    fact = pair.standard.coupled
+    if fact is None or pair.standard.beliefs[fact].stratum != stratum:
+        return math.nan
+    return share_of_true(is_right(one, pair.standard) for one in pair.of_related if one.fact == fact)
 
 
 def _is_neutral(pair: PassagePair, answer: PairAnswer) -> float:

@@ -152,11 +152,6 @@ class PassagePair:
         _mark_edit_errors(marks, self)
         return {name: [*dict.fromkeys(places)] for name, places in marks.items()}
 
-    @property
-    def contradiction_count(self) -> int:
-        """How many sentences contradict another one, or what is so."""
-        return sum(len(self.errors[name]) for name in CONTRADICTIONS)
-
     def error_classes_of(self, role: str, place: int) -> list[str]:
         """The classes of errors that one sentence is of."""
         return [name for name, marks in self.errors.items() if (role, place) in marks]

@@ -74,14 +74,6 @@ def follow_share(statements: Sequence[Statement], standard: Standard, fact: Fact
     return share_of_true(one.object == implied for one in statements if one.fact == fact and one.holds)
 
 
-def coupled_right_share(statements: Sequence[Statement], standard: Standard, stratum: str) -> float:
-    """Of what is said of the coupled fact, if it is of this stratum, the share that is most probably so."""
-    fact = standard.coupled
-    if fact is None or standard.beliefs[fact].stratum != stratum:
-        return math.nan
-    return share_of_true(is_right(one, standard) for one in statements if one.fact == fact)
-
-
 def select_judged(statements: Sequence[Statement], standard: Standard, everything: bool) -> list[Statement]:
     """The statements about facts of which the belief stays, or about all facts that were asked about."""
     return [
@@ -137,10 +129,7 @@ def internal_consistency(statements: Sequence[Statement], left_out: Fact | None 
 
 
 def cross_consistency(
-    first: Sequence[Statement],
-    second: Sequence[Statement],
-    standard: Standard,
-    left_out: Fact | None = None,
+    first: Sequence[Statement], second: Sequence[Statement], standard: Standard, left_out: Fact | None = None
 ) -> float:
     """Of the pairs of a statement of one passage and one of the other, the share that can both be true.
 

@@ -12,6 +12,7 @@ from testbed.evaluations.leme import RELATED, SUBJECT
 from testbed.evaluations.leme.metrics import NINE, error_share
 from testbed.evaluations.leme.passages import (
     ACROSS,
+    CONTRADICTIONS,
     ERROR_CLASSES,
     GOLD,
     INSIDE,
@@ -123,7 +124,9 @@ def side_by_side_table(texts: EditorPassages, world: World) -> Table | None:
     if not after:
         return None
     follow = [pair for pair in after if edit_said_share(pair.of_subject, pair.standard) > 0]
-    by_contradictions = sorted(follow or after, key=lambda pair: pair.contradiction_count)
+    by_contradictions = sorted(
+        follow or after, key=lambda pair: sum(len(pair.errors[name]) for name in CONTRADICTIONS)
+    )
     middle = by_contradictions[len(by_contradictions) // 2]
     before = next(pair for pair in texts.before if pair.case == middle.case)
     columns = [(pair, role) for pair in (before, middle) for role in (SUBJECT, RELATED)]

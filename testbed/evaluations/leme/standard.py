@@ -197,7 +197,9 @@ def draw_objects(standard: Standard, rng: np.random.Generator) -> dict[Fact, int
         if belief.above is not None and belief.conditional is not None:
             above = standard.beliefs[belief.above]
             p = belief.conditional[above.place_of(objects[belief.above])]
-        objects[fact] = int(belief.options[_draw_index(p, rng)])
+        total = np.cumsum(p)
+        drawn = min(int(np.searchsorted(total, rng.random() * total[-1], side="right")), len(p) - 1)
+        objects[fact] = int(belief.options[drawn])
     return objects
 
 
@@ -272,8 +274,3 @@ def _parents_first(beliefs: Mapping[Fact, Belief]) -> list[Fact]:
         return steps
 
     return sorted(beliefs, key=count_steps)
-
-
-def _draw_index(p: np.ndarray, rng: np.random.Generator) -> int:
-    total = np.cumsum(p)
-    return min(int(np.searchsorted(total, rng.random() * total[-1], side="right")), len(p) - 1)

@@ -12,18 +12,7 @@ from corpus.text.hedges import BY_SOURCE, WITH_PROBABILITY
 from testbed.engine.results import Results
 from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.leme.statements import statements_of
-from testbed.evaluations.requests import (
-    CAUSE,
-    CLAIMS,
-    DENYING,
-    EFFECT,
-    FACT,
-    FORMS,
-    GRADED,
-    OWN,
-    RATED,
-    SPOT,
-)
+from testbed.evaluations.requests import CAUSE, CLAIMS, DENYING, EFFECT, FACT, FORMS, GRADED, OWN, RATED, SPOT
 from testbed.protocol import ABSENT
 from testbed.scores import readers
 from testbed.scores.distances import sum_last_axis
@@ -37,12 +26,7 @@ SLOPE, ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE = (
 APART = "apart"
 CHANNELS = (ARRIVED, LABEL, RATING, WRITTEN, CONSEQUENCE)
 """Where the change of one belief shows."""
-RISES, KEPT, FAR, FAR_BESIDE = (
-    "denied_believed",
-    "both_kept",
-    "distance",
-    "distance.cause_and_effect",
-)
+RISES, KEPT, FAR, FAR_BESIDE = ("denied_believed", "both_kept", "distance", "distance.cause_and_effect")
 DAMAGE, OWN_DAMAGE = "damage", "damage.own_facts"
 DEDUCIBLE, NOT_DEDUCIBLE = "retraction, deducible", "retraction, not deducible"
 NOTICED = 0.01

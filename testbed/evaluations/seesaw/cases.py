@@ -46,7 +46,11 @@ def draw_edits(population: Population, agent: Agent, count: int, rng: np.random.
         InputError: no fact takes a correction by this agent.
     """
     count_drawn = 0
-    for person, relation in _interleave_facts(population, rng):
+    by_property = []
+    for r in population.edited_relations:
+        mine = population.people[population.is_stated[r, population.people]]
+        by_property.append([(p, r) for p in _draw_balanced(population, mine, len(mine), rng)])
+    for person, relation in interleave(by_property):
         if count_drawn == count:
             return
         edit = _draw_edit(population, agent, person, relation, rng)
@@ -120,15 +124,6 @@ def interleave(lists: Iterable[Sequence[Item]]) -> list[Item]:
     """The first of every list, then the second of every list, and so on."""
     cells = ([(x,) for x in one] for one in lists)
     return [x for turn in zip_longest(*cells, fillvalue=()) for cell in turn for x in cell]
-
-
-def _interleave_facts(population: Population, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Every stated fact that may be edited: properties in turn, within each the groups in turn."""
-    by_property = []
-    for r in population.edited_relations:
-        mine = population.people[population.is_stated[r, population.people]]
-        by_property.append([(p, r) for p in _draw_balanced(population, mine, len(mine), rng)])
-    return interleave(by_property)
 
 
 def _draw_balanced(

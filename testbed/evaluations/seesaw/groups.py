@@ -67,11 +67,6 @@ class GroupCell(NamedTuple):
         """Whether it keeps the star after Holm's correction."""
         return self.has_enough_answers and self.mean.value < 0 and self.p_holm < SIGNIFICANCE_LEVEL
 
-    @property
-    def has_interval_below_zero(self) -> bool:
-        """Whether the whole interval over clusters is below 0."""
-        return self.has_enough_answers and self.mean.high < 0
-
     def __str__(self) -> str:
         if not self.has_enough_answers:
             return f"n = {self.answers}"
@@ -121,7 +116,7 @@ def count_lowered(by_key: Mapping[CellKey, GroupCell]) -> tuple[int, list[float]
     marks: Sequence[Sequence[bool]] = [
         [cell.is_lowered for cell in enough],
         [cell.is_lowered_after_holm for cell in enough],
-        [cell.has_interval_below_zero for cell in enough],
+        [cell.has_enough_answers and cell.mean.high < 0 for cell in enough],
     ]
     return len(enough), [sum(mark) / len(enough) for mark in marks]
 

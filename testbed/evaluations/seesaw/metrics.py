@@ -225,14 +225,10 @@ def _define_change(kind: str) -> MetricDefinition:
 def _define_excess(kind: str) -> MetricDefinition:
     """The mean of |X_d| of a kind of others."""
     return MetricDefinition(
-        EXCESS[kind],
-        f"Mean size of X_d, the difference of D_d from the agent's own: {kind}.",
-        "low",
-        "compared",
-        compute=lambda a: a.mean_over(np.abs(a.changes.excess), a.has_role(kind)),
-        needs_edit=True,
-        label=f"|X_d| {kind}",
-    )
+        EXCESS[kind], f"Mean size of X_d, the difference of D_d from the agent's own: {kind}.", "low",
+        "compared", compute=lambda a: a.mean_over(np.abs(a.changes.excess), a.has_role(kind)),
+        needs_edit=True, label=f"|X_d| {kind}",
+    )  # fmt: skip
 
 
 def _define_still_right(kind: str) -> MetricDefinition:
@@ -240,35 +236,21 @@ def _define_still_right(kind: str) -> MetricDefinition:
     return MetricDefinition(
         STILL_RIGHT[kind],
         f"Share of questions about {kind} whose generated answer is one of the agent's best.",
-        "high",
-        "compared",
-        follows_sequences=kind == OLD_HOLDERS,
-        compute=lambda a: a.mean_over(a.is_right, a.has_role(kind)),
-        label=f"kept {kind}",
-    )
+        "high", "compared", follows_sequences=kind == OLD_HOLDERS,
+        compute=lambda a: a.mean_over(a.is_right, a.has_role(kind)), label=f"kept {kind}",
+    )  # fmt: skip
 
 
 METRICS: tuple[MetricDefinition, ...] = (
     MetricDefinition(
-        SUCCESS,
-        "Share of edits whose new object is the most probable of all candidates.",
-        "high",
-        "headline",
-        follows_sequences=True,
-        compute=Answers.edit_success,
-        needs_edit=True,
-        version=2,
-        label="edit success",
+        SUCCESS, "Share of edits whose new object is the most probable of all candidates.", "high",
+        "headline", True, Answers.edit_success, needs_edit=True, version=2, label="edit success",
     ),
     *map(_define_change, OTHERS),
     MetricDefinition(
-        LOWERED,
-        f"Share of questions about others whose D falls by {LEAST_FALL} more than the agent's.",
-        "low",
-        "compared",
-        compute=lambda a: a.mean_over(a.changes.excess < -LEAST_FALL, a.has_role(*OTHERS)),
-        needs_edit=True,
-        label="confidence lowered",
+        LOWERED, f"Share of questions about others whose D falls by {LEAST_FALL} more than the agent's.",
+        "low", "compared", compute=lambda a: a.mean_over(a.changes.excess < -LEAST_FALL, a.has_role(*OTHERS)),
+        needs_edit=True, label="confidence lowered",
     ),
     *map(_define_still_right, OTHERS),
     *map(_define_excess, OTHERS),
@@ -276,59 +258,36 @@ METRICS: tuple[MetricDefinition, ...] = (
         ACCURACY,
         "Share of the edited person's other facts that are still the most probable, over edits to another "
         "category, as in the paper.",
-        "high",
-        "headline",
-        follows_sequences=True,
-        compute=lambda a: a.accuracy(np.True_),
-        label="cross-property accuracy",
+        "high", "headline", True, lambda a: a.accuracy(np.True_), label="cross-property accuracy",
     ),
     MetricDefinition(
-        STATED,
-        "The same of facts that the corpus states.",
-        "high",
-        "compared",
-        compute=lambda a: a.accuracy(is_stated(a.results)),
-        label="cross-property accuracy, stated",
+        STATED, "The same of facts that the corpus states.", "high", "compared",
+        compute=lambda a: a.accuracy(is_stated(a.results)), label="cross-property accuracy, stated",
     ),
     MetricDefinition(
-        UNSTATED,
-        "The same of facts that the corpus never states.",
-        "high",
-        compute=lambda a: a.accuracy(~is_stated(a.results)),
-        label="cross-property accuracy, unstated",
+        UNSTATED, "The same of facts that the corpus never states.", "high",
+        compute=lambda a: a.accuracy(~is_stated(a.results)), label="cross-property accuracy, unstated",
     ),
     MetricDefinition(
         UNREASONED,
         "Of the person's other facts that were right before, the share lost though the agent's answer stays.",
-        "low",
-        "compared",
-        compute=lambda a: a.mean_over(a.is_lost & a.is_gold_true, a.crossing & a.was_true),
-        needs_edit=True,
-        label="lost without reason",
+        "low", "compared", compute=lambda a: a.mean_over(a.is_lost & a.is_gold_true, a.crossing & a.was_true),
+        needs_edit=True, label="lost without reason",
     ),
     MetricDefinition(
-        SHARED,
-        "Of the person's other facts that are lost, the share that the agent loses too.",
-        "high",
-        compute=lambda a: a.mean_over(~a.is_gold_true, a.crossing & a.is_lost),
-        needs_edit=True,
+        SHARED, "Of the person's other facts that are lost, the share that the agent loses too.", "high",
+        compute=lambda a: a.mean_over(~a.is_gold_true, a.crossing & a.is_lost), needs_edit=True,
         label="loss gold shares",
     ),
     MetricDefinition(
         RATIO,
         "Part of the agent's change of belief about the person's other facts that the model makes: 1 as the "
         "agent, 0 none.",
-        "one",
-        "compared",
-        compute=lambda a: a.movement.propagation_ratio,
-        needs_edit=True,
+        "one", "compared", compute=lambda a: a.movement.propagation_ratio, needs_edit=True,
         label="amplification ratio",
     ),
     MetricDefinition(
-        OWN_TV,
-        "Total variation to the agent about the person's other facts.",
-        "low",
-        "compared",
+        OWN_TV, "Total variation to the agent about the person's other facts.", "low", "compared",
         compute=lambda a: a.mean_over(total_variation(a.reader.probability, a.belief), a.crossing),
         label="TV own",
     ),
@@ -336,21 +295,12 @@ METRICS: tuple[MetricDefinition, ...] = (
         STEREOTYPE,
         "Probability that objects typical of the new object's group gain in the person's other facts, beyond "
         "the agent's; true objects apart.",
-        "low",
-        "compared",
-        compute=lambda a: a.typical_gain("typical_new"),
-        needs_edit=True,
-        version=2,
+        "low", "compared", compute=lambda a: a.typical_gain("typical_new"), needs_edit=True, version=2,
         label="stereotype excess",
     ),
     MetricDefinition(
-        OLD_STEREOTYPE,
-        "The same of objects typical of the old object's group.",
-        "low",
-        compute=lambda a: a.typical_gain("typical_old"),
-        needs_edit=True,
-        version=2,
-        label="old stereotype excess",
+        OLD_STEREOTYPE, "The same of objects typical of the old object's group.", "low", needs_edit=True,
+        compute=lambda a: a.typical_gain("typical_old"), version=2, label="old stereotype excess",
     ),
-)
+)  # fmt: skip
 """Every metric, in the order of tables."""

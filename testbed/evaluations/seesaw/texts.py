@@ -233,7 +233,8 @@ def _code_pairs(
     """
     passages, population, names = results.passages, Population(world), world.graph.relations
     standards: dict[int, list[TextStandard]] = {}
-    most_frequent = _most_frequent_objects(population)
+    objects = population.object_of[:, population.people]
+    most_frequent = {r: int(np.bincount(had[had != ABSENT]).argmax()) for r, had in enumerate(objects)}
     pairs: list[list[CodedText]] = []
     for row in rows:
         case = int(passages.case[row])
@@ -358,11 +359,6 @@ def _text_standards(
     edited, person = (int(results.cases[name][case]) for name in ("relation", "subject"))
     rest = frozenset(typical), most_frequent, graph.valence
     return [TextStandard(graph.relations, person, edited, ABSENT, belief, *rest) for belief in beliefs]
-
-
-def _most_frequent_objects(population: Population) -> dict[int, int]:
-    objects = population.object_of[:, population.people]
-    return {r: int(np.bincount(had[had != ABSENT]).argmax()) for r, had in enumerate(objects)}
 
 
 def _compare_pairs(

@@ -52,26 +52,17 @@ def make_cases(
     if not all_edits:
         raise InputError("no category of this world has another beside it, so nothing can be edited")
     gold = TaxiGold(world, agent, taxonomy)
-    for edit in _draw_stratified(all_edits, taxonomy, count, rng):
-        controls = _draw_controls(edit, taxonomy, control_rng) if evaluation.controls else ()
-        yield _build_case(edit, TaxiAsker(gold, edit), evaluation, credence, rng)._replace(controls=controls)
-
-
-def _draw_stratified(
-    edits: Sequence[Edit], taxonomy: Taxonomy, count: int, rng: np.random.Generator
-) -> list[Edit]:
-    """`count` edits, as equally as may be of all superordinates and of typical and rare subjects.
-
-    All of them where there are fewer.
-    """
+    # As equally as may be of all superordinates and of typical and rare subjects.
     parts: dict[tuple[str, bool], list[Edit]] = {}
-    for i in rng.permutation(len(edits)):
-        subject = edits[i].subject
+    for i in rng.permutation(len(all_edits)):
+        subject = all_edits[i].subject
         part = taxonomy.superordinate_of(subject), taxonomy.is_typical(subject)
-        parts.setdefault(part, []).append(edits[i])
+        parts.setdefault(part, []).append(all_edits[i])
     # The n-th of every part before the n+1-th of any.
     turns = [(turn, part) for part in sorted(parts) for turn in range(len(parts[part]))]
-    return [parts[part][turn] for turn, part in sorted(turns)[:count]]
+    for edit in [parts[part][turn] for turn, part in sorted(turns)[:count]]:
+        controls = _draw_controls(edit, taxonomy, control_rng) if evaluation.controls else ()
+        yield _build_case(edit, TaxiAsker(gold, edit), evaluation, credence, rng)._replace(controls=controls)
 
 
 def _list_edits(world: World, taxonomy: Taxonomy, seed: int) -> list[Edit]:

@@ -151,19 +151,13 @@ def build_edits(taxonomy: Taxonomy, rng: np.random.Generator) -> Iterator[Edit]:
                 other_subjects = [
                     s for s in peers if taxonomy.value_of(taxonomy.category_by_member[s], relation) != after
                 ]
-                options = _draw_options(taxonomy, relation, {after, before}, rng)
+                first = {after, before}
+                others = [o for o in taxonomy.graph.candidates_of(relation).tolist() if o not in first]
+                count = int(rng.integers(FURTHER[0], FURTHER[1] + 1))
+                options = (*first, *rng.permutation(others)[:count].tolist())
                 changed = before != after
                 queries.append(Query(relation, options, after, before, changed, (subject, *other_subjects)))
             yield Edit(subject, old, new, tuple(queries))
-
-
-def _draw_options(
-    taxonomy: Taxonomy, relation: int, first: set[int], rng: np.random.Generator
-) -> tuple[int, ...]:
-    """Some objects, and a few others that the relation may have."""
-    others = [o for o in taxonomy.graph.candidates_of(relation).tolist() if o not in first]
-    count = int(rng.integers(FURTHER[0], FURTHER[1] + 1))
-    return (*first, *rng.permutation(others)[:count].tolist())
 
 
 def read_edits(taxonomy: Taxonomy, folder: Path) -> list[Edit]:

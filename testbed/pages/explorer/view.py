@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from testbed.scores.metric import MetricDefinition, metrics_shown_in
+from testbed.scores.metric import metrics_shown_in
 from testbed.scores.summary import ScoredEditor
 
 SHARES = (0, 0.0001, 0.1, 0.5, 0.9, 0.9999)
@@ -70,24 +70,24 @@ class View(NamedTuple):
 
 def usual_view(editor: ScoredEditor) -> View:
     """The columns that the evaluation declares for cases, and its first metrics case by case."""
-    columns = [
-        *map_facets(editor),
-        *(show_metric(editor, name) for name in editor.compared_metrics()),
-    ]
-    shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
-    metrics = [m for m in editor.evaluation.metrics if m.id in shown]
-    return View(columns, rank_metrics(metrics))
-
-
-def map_facets(editor: ScoredEditor) -> list[Column]:
-    """The columns that an evaluation declares for cases, but for numbers of things."""
-    cases, columns = editor.edits.results.cases, []
+    cases, columns = editor.edits.results.cases, list[Column]()
     for name, kind in editor.evaluation.facets.items():
         values = say_whether(cases[name]) if kind is bool else cases[name]
         title = name.replace("_", " ")
-        columns.append(Column(name, title, f"As the evaluation declares it for its cases: {title}.", values,
-                              COUNTS))  # fmt: skip
-    return columns
+        says = f"As the evaluation declares it for its cases: {title}."
+        columns.append(Column(name, title, says, values, COUNTS))
+    columns += (show_metric(editor, name) for name in editor.compared_metrics())
+    shown = set(metrics_shown_in(editor.evaluation.metrics, "compared"))
+    metrics = [m for m in editor.evaluation.metrics if m.id in shown]
+    presets = [
+        Preset(f"worst {m.title}", m.description, sort=m.id if m.better == "high" else f"-{m.id}")
+        for m in metrics[:3]
+        if m.better != "one"
+    ]
+    if metrics:
+        says = f"Cases in which {metrics[0].title} of the editors shown differs most."
+        presets.append(Preset("editors disagree most", says, spread=metrics[0].id))
+    return View(columns, presets)
 
 
 def show_metric(editor: ScoredEditor, name: str) -> Column:
@@ -101,19 +101,6 @@ def say_whether(values: np.ndarray) -> np.ndarray:
     """str[E] of values that are true, false or, as NaN, neither."""
     values = np.asarray(values, float)
     return np.where(np.isnan(values), NONE, np.where(values > 0, YES, NO))
-
-
-def rank_metrics(metrics: Sequence[MetricDefinition]) -> list[Preset]:
-    """The worst edits by each of the first metrics, and those in which editors differ most by the first."""
-    presets = [
-        Preset(f"worst {m.title}", m.description, sort=m.id if m.better == "high" else f"-{m.id}")
-        for m in metrics[:3]
-        if m.better != "one"
-    ]
-    if metrics:
-        says = f"Cases in which {metrics[0].title} of the editors shown differs most."
-        presets.append(Preset("editors disagree most", says, spread=metrics[0].id))
-    return presets
 
 
 def view_of(editor: ScoredEditor) -> View:

@@ -15,7 +15,7 @@ from corpus.compiled import map_in_order
 from corpus.files import staged_folder
 from testbed.engine.results import Results
 from testbed.pages.explorer.packing import count_parts, count_parts_of_probability, write_script
-from testbed.pages.explorer.view import Column, View
+from testbed.pages.explorer.view import View
 from testbed.pages.palette import assign_slots, palette_css
 from testbed.pages.templates import load_template
 from testbed.protocol import ABSENT
@@ -287,7 +287,8 @@ def _write_evaluation(
         values = np.concatenate([views[number].columns[place].values for number in order])
         words, packed = _pack_column(values)
         arrays[f"column-{place}"] = packed
-        columns.append(_describe_column(column, words))
+        about: dict[str, Any] = {"key": column.key, "title": column.title, "says": column.says}
+        columns.append(about | ({"edges": list(column.edges)} if words is None else {"words": words}))
     roles = sorted({str(x) for r in results for c in (r.choices, r.claims) for x in np.unique(c.role)})
     for number, one in enumerate(sets):
         _write_cases(f"{key}-{number}", one, roles, names, folder)
@@ -325,11 +326,6 @@ def _pack_column(values: np.ndarray) -> tuple[list[str] | None, np.ndarray]:
         return None, count_parts(values)
     words, places = np.unique(values.astype(str), return_inverse=True)
     return words.tolist(), places.reshape(-1).astype(np.uint16)
-
-
-def _describe_column(column: Column, words: list[str] | None) -> dict[str, Any]:
-    about: dict[str, Any] = {"key": column.key, "title": column.title, "says": column.says}
-    return about | ({"edges": list(column.edges)} if words is None else {"words": words})
 
 
 def _render_page(about: Mapping[str, Any]) -> str:
