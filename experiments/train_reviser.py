@@ -11,6 +11,7 @@ lm/editors/self_bayes/reviser.py names, are printed at the end.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -89,9 +90,10 @@ def run_study(settings: Settings) -> None:
         state = step(state, stack([draw_from((settings.seed, seed), settings.kinds) for seed in seeds]))
         if (i + 1) % settings.every == 0 or i + 1 == settings.steps:
             say(f"{i + 1:,} of {settings.steps:,} steps: {loss_of(state[0], held_out):.4f} nats a question")
-            write_arrays(aside, [*jax.tree.leaves(state), np.int64(i + 1)])
+            write_arrays(aside, [*jax.tree.leaves(state), np.asarray(i + 1)])
+    arrays: dict[str, Any] = state[0]
     with staged_file(settings.into) as path, path.open("wb") as file:
-        np.savez_compressed(file, **{name: np.asarray(x) for name, x in state[0].items()})
+        np.savez_compressed(file, **arrays)
     say(f"{settings.into}: {settings.into.stat().st_size:,} bytes, SHA-256 {hash_file(settings.into)}")
 
 

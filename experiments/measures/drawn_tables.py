@@ -18,7 +18,7 @@ PEOPLE = 280
 """Subjects of a world; some make the table, of some is asked."""
 FEWEST = 5
 """Subjects of a table whose object of the target is known, at least."""
-LAWS = {
+LAWS: dict[str, dict[str, float]] = {
     "types": {"root": 1, "pair": 1, "type": 8},
     "pairs": {"root": 4, "pair": 5, "copy": 0.5, "group": 0.5},
     "joints": {"root": 5, "pair": 1, "joint": 4},
@@ -156,7 +156,7 @@ def draw_world(rng: np.random.Generator, kinds: tuple[str, ...] = KINDS) -> np.n
     Args:
         kinds: kinds of relations that there may be.
     """
-    law = {kind: weight for kind, weight in LAWS[rng.choice([*LAWS])].items() if kind in kinds}
+    law = {kind: weight for kind, weight in LAWS[str(rng.choice([*LAWS]))].items() if kind in kinds}
     share = np.array([*law.values()]) / sum(law.values())
     columns = Columns(rng)
     for relation in range(rng.integers(3, RELATIONS + 1)):

@@ -289,7 +289,7 @@ def ask_reviser(mind: Mind, request: RequestContext) -> Consequences:
     before = jnp.where((request.reading_probability > 0.5) & ~is_request, request.answers, UNKNOWN)
     after = before.at[request.relation].set(token)
 
-    def revise(relation: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def revise(relation: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
         columns, reading = order[relation], jax.tree.map(lambda x: x[relation], readings)
         own = jnp.stack([before, after])[:, columns].at[:, 0].set(UNKNOWN)
         requested = jnp.stack([-1, jnp.argmax(columns == request.relation)])

@@ -27,7 +27,7 @@ from corpus.errors import InputError
 from corpus.files import hash_file
 from lm.attention import Array
 
-Weights = dict[str, Array]
+Weights = dict[str, jax.Array]
 WEIGHTS = Path(__file__).with_name("reviser.npz")
 SHA256 = "24b18c02b6789cb163e3b2d2aa84f8de05ffb3f884c31ae556ae1b69e7c22290"
 """Of the file: six thousand steps of `python -m experiments.train_reviser` at revision c99199b4."""
@@ -90,7 +90,7 @@ def load_weights() -> Weights:
     if not WEIGHTS.exists() or hash_file(WEIGHTS) != SHA256:
         raise InputError(f"{WEIGHTS} is missing or was changed; install the package again")
     with np.load(WEIGHTS, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+        return {name: jnp.asarray(file[name]) for name in file.files}
 
 
 def read_table(weights: Weights, facts: Array, keys: Array) -> Reading:
@@ -100,13 +100,14 @@ def read_table(weights: Weights, facts: Array, keys: Array) -> Reading:
         facts: int[S, R], the object of each fact, or UNKNOWN.
         keys: int[n], subjects by which all are read; of many a sample does.
     """
-    few = jnp.asarray(facts)[keys]
+    facts = jnp.asarray(facts)
+    few = facts[keys]
     alone = (few < 0).all(axis=1)
     bearing, copies, shared = relate_relations(weights, few)
     read = share_known(few)[0]
     reading = Reading(bearing, copies, shared, read, jnp.zeros((LAYERS + 1, 0, WIDTH)))
 
-    def states_of(facts: Array, at: Array, key_states: list[jax.Array]) -> list[jax.Array]:
+    def states_of(facts: jax.Array, at: Array, key_states: list[jax.Array]) -> list[jax.Array]:
         state = begin_states(weights, facts, shared, read)
         states = [state]
         for layer, of_keys in enumerate(key_states):
@@ -144,6 +145,7 @@ def conclude(
         requested: int[Q], the relation that is requested, -1 if none is.
         objects: int[K], objects of the first relation; p is 0 of those that nobody has.
     """
+    facts, own = jnp.asarray(facts), jnp.asarray(own)
     state = begin_states(weights, own, reading.shared, reading.read)
     is_requested = jax.nn.one_hot(requested, own.shape[1])
     alone = (facts < 0).all(axis=1)[None]
@@ -240,10 +242,10 @@ def attend(
     weights: Weights,
     layer: int,
     reading: Reading,
-    row: tuple[Array, Array],
-    key: tuple[Array, Array],
-    hidden: Array,
-    is_requested: Array | None = None,
+    row: tuple[jax.Array, jax.Array],
+    key: tuple[jax.Array, jax.Array],
+    hidden: jax.Array,
+    is_requested: jax.Array | None = None,
 ) -> jax.Array:
     """float[n, WIDTH]: the states of subjects after they attended to others.
 
@@ -265,9 +267,9 @@ def match(
     weights: Weights,
     layer: int,
     reading: Reading,
-    row: tuple[Array, Array],
-    key: tuple[Array, Array],
-    is_requested: Array | None = None,
+    row: tuple[jax.Array, jax.Array],
+    key: tuple[jax.Array, jax.Array],
+    is_requested: jax.Array | None = None,
 ) -> jax.Array:
     """float[n, m, HEADS]: how much others bear on subjects, by where they agree and differ, and by states."""
     by_relation = apply(weights, f"alike {layer}", reading.bearing).reshape(-1, 3, HEADS)
@@ -285,7 +287,7 @@ def match(
     return alike + jnp.einsum("ihd,jhd->ijh", seeks, offers) / np.sqrt(WIDTH / HEADS)
 
 
-def apply(weights: Weights, name: str, x: Array) -> jax.Array:
+def apply(weights: Weights, name: str, x: jax.Array) -> jax.Array:
     """One layer, or two with a GELU between them; the last row of each matrix is its bias."""
     first = weights[f"{name}.0"]
     x = x @ first[:-1] + first[-1]
@@ -298,7 +300,7 @@ def split_heads(x: jax.Array) -> jax.Array:
     return x.reshape(len(x), HEADS, -1)
 
 
-def normalise(x: Array) -> jax.Array:
+def normalise(x: jax.Array) -> jax.Array:
     """Rows of mean 0 and variance 1."""
     x = x - x.mean(axis=-1, keepdims=True)
     return x / jnp.sqrt(jnp.square(x).mean(axis=-1, keepdims=True) + 1e-5)
