@@ -273,7 +273,7 @@ def table_of(found: list[dict[str, Any]], wrong: float, worlds: int) -> Table:
         f"{worlds} worlds of each kind. Facts of the subject of which nothing is stated; follows: where two "
         "or more have the new object. ± is half of a 95% interval over worlds."
     )
-    return Table(f"reasoning-{wrong:g}", title, ["kind", "by", *COLUMNS], rows, note)
+    return Table(f"reasoning-{wrong:g}", title, ["kind", "by", *COLUMNS], rows, note, words=2)
 
 
 if __name__ == "__main__":
