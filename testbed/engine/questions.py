@@ -6,7 +6,7 @@ cases are padded to arrays, and one vectorised pass of an edited model reads the
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,11 +25,12 @@ from lm.cache import Cache
 from lm.config import MeshConfig
 from lm.decoding import generate
 from lm.delta import Delta
-from lm.keeping import cache_folder, hash_causes, keep_in
+from lm.keeping import Arrays, cache_folder, hash_causes, keep_in
 from lm.language_model import Context, LanguageModel
 from lm.mesh import make_mesh, over_data, replicate
 from lm.scoring import path_log_probabilities
 from lm.token_tree import TokenTree, build_token_tree, list_beginnings
+from testbed.engine import passages
 from testbed.engine.passages import Openings, Texts, build_openings, text_shape, write_texts
 from testbed.protocol import Case
 from testbed.run.object_names import ObjectNames
@@ -377,7 +378,7 @@ class Questions:
         answerable = np.unique(np.concatenate([world.graph.objects, *inversely]))
         self.names = ObjectNames(world.tokenizer, answerable)
         self.reader = Reader(world.graph, world.tokenizer.language)
-        self._before: dict[str, tuple[np.ndarray, ...]] = {}
+        self._before: dict[str, Arrays] = {}
 
     def answers_after(self, deltas: Delta, which: np.ndarray) -> ModelAnswers:
         """Answers of edited models, one line for each case in their order.
@@ -409,19 +410,21 @@ class Questions:
         """Answers of the unedited model; kept, since every editor is compared with them."""
         return ModelAnswers(*self._keep(self.probes_of(which), lambda: self.answers_after({}, which)))
 
-    def _keep(self, asked: Any, answer: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    def _keep(self, questions: Any, answer: Callable[[], Iterable[Array]]) -> Arrays:
         """What the unedited model answers: as it did to an earlier editor of this command, or of another."""
-        name = hash_causes(asked, self._causes)
+        name = hash_causes(questions, self._causes)
         if name not in self._before:
-            self._before[name] = keep_in(cache_folder("before"))(name, answer)
+            self._before[name] = keep_in(cache_folder("before"))(
+                name, lambda: tuple(map(np.asarray, answer()))
+            )
         return self._before[name]
 
     @cached_property
     def _causes(self) -> str:
         """A hash of what all answers before an edit depend on, besides what is asked."""
         fixed = self.words, self.names.longest, self.text_shape, self.mesh.size, self.model.config
-        circumstances = Path(__file__).read_bytes(), describe_device(), numeric_flags()
-        return hash_causes(self.model, *fixed, *circumstances)
+        sources = [Path(name).read_bytes() for name in (__file__, passages.__file__)]
+        return hash_causes(self.model, *fixed, sources, describe_device(), numeric_flags())
 
     def texts_after(self, deltas: Delta, which: np.ndarray) -> Texts:
         """What edited models write, one line for each case in their order; arguments as for `after`."""
