@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from testbed import corpus, edit, report, train
+from testbed.engine import questions
 from testbed.run.runtime import prepare_jax
 from tests.runs import EDITS, QUICKLY, RECIPE, WORLD, at, copied
 from tests.sharing import shared
@@ -24,6 +25,8 @@ if "XLA_FLAGS" not in os.environ:
 # small ones, since many files compile the same.
 prepare_jax()
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+# Answers are not kept, since a test may patch what answers.
+questions.keep_in = lambda _: lambda name, work_out: work_out()
 
 # Examples depend on --hypothesis-seed alone (pyproject.toml sets it), not on past runs, CI or the clock.
 settings.register_profile(

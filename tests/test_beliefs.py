@@ -185,7 +185,7 @@ def test_a_killed_reading_goes_on(toy, read, tmp_path, monkeypatch):
     monkeypatch.setattr(beliefs, "_best_names", die)
     with pytest.raises(KeyboardInterrupt):
         recall_beliefs(toy.model, vocabulary, FEW)
-    (parts,) = recall.cache_folder().iterdir()
+    (parts,) = recall.cache_folder("beliefs").iterdir()
     assert {path.stem for path in parts.iterdir()} >= {"subjects", "objects of 0", "beliefs of 0"}
     monkeypatch.setattr(beliefs, "find_subjects", None)
     monkeypatch.setattr(beliefs, "_name_each", lambda *_: [])

@@ -6,9 +6,10 @@ cases are padded to arrays, and one vectorised pass of an edited model reads the
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -24,13 +25,16 @@ from lm.cache import Cache
 from lm.config import MeshConfig
 from lm.decoding import generate
 from lm.delta import Delta
+from lm.keeping import Arrays, cache_folder, hash_causes, keep_in
 from lm.language_model import Context, LanguageModel
 from lm.mesh import make_mesh, over_data, replicate
 from lm.scoring import path_log_probabilities
 from lm.token_tree import TokenTree, build_token_tree, list_beginnings
-from testbed.engine.passages import Texts, build_openings, text_shape, write_texts
+from testbed.engine import passages
+from testbed.engine.passages import Openings, Texts, build_openings, text_shape, write_texts
 from testbed.protocol import Case
 from testbed.run.object_names import ObjectNames
+from testbed.run.runtime import describe_device, numeric_flags
 from testbed.run.world import World
 
 NODES = 128
@@ -374,8 +378,7 @@ class Questions:
         answerable = np.unique(np.concatenate([world.graph.objects, *inversely]))
         self.names = ObjectNames(world.tokenizer, answerable)
         self.reader = Reader(world.graph, world.tokenizer.language)
-        self._before: dict[bytes, ModelAnswers] = {}
-        self._written_before: dict[bytes, Texts] = {}
+        self._before: dict[str, Arrays] = {}
 
     def answers_after(self, deltas: Delta, which: np.ndarray) -> ModelAnswers:
         """Answers of edited models, one line for each case in their order.
@@ -405,28 +408,41 @@ class Questions:
 
     def answers_before(self, which: np.ndarray) -> ModelAnswers:
         """Answers of the unedited model; kept, since every editor is compared with them."""
-        key = which.tobytes()
-        if key not in self._before:
-            self._before[key] = self.answers_after({}, which)
-        return self._before[key]
+        return ModelAnswers(*self._keep(self.probes_of(which), lambda: self.answers_after({}, which)))
+
+    def _keep(self, questions: Any, answer: Callable[[], Iterable[Array]]) -> Arrays:
+        """What the unedited model answers: as it did to an earlier editor of this command, or of another."""
+        name = hash_causes(questions, self._causes)
+        if name not in self._before:
+            self._before[name] = keep_in(cache_folder("before"))(
+                name, lambda: tuple(map(np.asarray, answer()))
+            )
+        return self._before[name]
+
+    @cached_property
+    def _causes(self) -> str:
+        """A hash of what all answers before an edit depend on, besides what is asked."""
+        fixed = self.words, self.names.longest, self.text_shape, self.mesh.size, self.model.config
+        sources = [Path(name).read_bytes() for name in (__file__, passages.__file__)]
+        return hash_causes(self.model, *fixed, sources, describe_device(), numeric_flags())
 
     def texts_after(self, deltas: Delta, which: np.ndarray) -> Texts:
         """What edited models write, one line for each case in their order; arguments as for `after`."""
         rows, size = which.size, which.shape[1]
         if not self.text_shape.texts:
             return Texts(np.zeros((rows, 0, 0), np.int32), np.zeros((rows, 0), np.float32))
-        picked = [self.cases[k] for k in which.ravel()]
-        openings = build_openings(picked, which.ravel().tolist(), self._seed, self.text_shape)
+        openings = self._openings_of(which)
         grouped = jax.tree.map(lambda x: x.reshape(-1, size * x.shape[1], *x.shape[2:]), openings)
         texts = self._write_texts(self.model, deltas, grouped)
         return Texts(*(np.asarray(x).reshape(rows, self.text_shape.texts, *x.shape[2:]) for x in texts))
 
     def texts_before(self, which: np.ndarray) -> Texts:
         """What the unedited model writes; kept, as its answers are."""
-        key = which.tobytes()
-        if key not in self._written_before:
-            self._written_before[key] = self.texts_after({}, which)
-        return self._written_before[key]
+        return Texts(*self._keep((self._openings_of(which), which), lambda: self.texts_after({}, which)))
+
+    def _openings_of(self, which: np.ndarray) -> Openings:
+        picked = [self.cases[k] for k in which.ravel()]
+        return build_openings(picked, which.ravel().tolist(), self._seed, self.text_shape)
 
     def probes_of(self, which: np.ndarray) -> Probes:
         """Those of int[G, B] cases."""

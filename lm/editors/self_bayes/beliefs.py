@@ -21,6 +21,7 @@ from lm.editors.asking import relations_of, side_by_side
 from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
 from lm.editors.self_bayes.subjects import ROWS_AT_ONCE, Name, find_subjects, longer_relations
+from lm.keeping import Arrays, Keep
 from lm.language_model import LanguageModel
 from lm.name_search import Beginnings, NameTree, name_probabilities, name_tree
 from lm.progress import tell_progress
@@ -34,10 +35,6 @@ NARROW = 8
 UNREAD, MENTIONED = 0.01, 0.1
 """A belief is read again, with more beginnings, where more than so much of its probability was not read and
 the model mentions the relation at least at this share of the subject's most frequent one."""
-
-Arrays = tuple[np.ndarray, ...]
-Keep = Callable[[str, Callable[[], Arrays]], Arrays]
-"""Given the name of a part of the reading and what reads it: the part, which may have been read before."""
 
 
 class Beliefs(NamedTuple):

@@ -5,24 +5,15 @@ package, versions and device. While they are read, each part that takes a while 
 reading goes on from there.
 """
 
-import hashlib
 import logging
-import os
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
-import jax
-import numpy as np
-from safetensors.numpy import load_file, save_file
-
-import lm
-from corpus.files import staged_file
 from lm.editors.interface import Vocabulary
 from lm.editors.self_bayes import BeliefConfig
-from lm.editors.self_bayes.beliefs import Arrays, Beliefs, Keep, read_beliefs
+from lm.editors.self_bayes.beliefs import Beliefs, read_beliefs
+from lm.keeping import Arrays, cache_folder, hash_causes, keep_in
 from lm.language_model import LanguageModel
 
 LONG, PART = 10.0, 1.0
@@ -35,58 +26,20 @@ def recall_beliefs(model: LanguageModel, vocabulary: Vocabulary, config: BeliefC
     Raises:
         InputError: the model names nobody or nothing.
     """
-    path = cache_folder() / f"{hash_reading(model, vocabulary, config)}.safetensors"
-    parts = path.with_suffix(".parts")
-    log = logging.getLogger(__name__)
-    if path.exists():
-        log.info("beliefs were read before: %s", path)
-        return Beliefs(**load_file(path))
-    log.info("reading what the model believes, once for this model")
-    began = time.perf_counter()
-    beliefs = read_beliefs(model, vocabulary, config, keep_in(parts))
-    seconds = time.perf_counter() - began
-    relations, subjects, _ = beliefs.top.shape
-    log.info("beliefs about %s subjects in %s relations, read in %.0f s", f"{subjects:,}", relations, seconds)
-    if seconds >= LONG:
-        with staged_file(path) as aside:
-            save_file({name: np.ascontiguousarray(x) for name, x in beliefs._asdict().items()}, aside)
+    folder, log = cache_folder("beliefs"), logging.getLogger(__name__)
+    name = hash_causes((model, vocabulary), model.config, asdict(config))
+    parts = folder / f"{name}.parts"
+
+    def read() -> Arrays:
+        log.info("reading what the model believes, once for this model")
+        began = time.perf_counter()
+        beliefs = read_beliefs(model, vocabulary, config, keep_in(parts, PART))
+        seconds = time.perf_counter() - began
+        relations, subjects, _ = beliefs.top.shape
+        known = f"beliefs about {subjects:,} subjects in {relations} relations"
+        log.info("%s, read in %.0f s", known, seconds)
+        return beliefs
+
+    beliefs = Beliefs(*keep_in(folder, LONG)(name, read))
     shutil.rmtree(parts, ignore_errors=True)
     return beliefs
-
-
-def keep_in(folder: Path) -> Keep:
-    """Keeps parts of a reading in a folder, each that takes PART seconds or more."""
-
-    def keep(name: str, read: Callable[[], Arrays]) -> Arrays:
-        path = folder / f"{name}.safetensors"
-        if path.exists():
-            content = load_file(path)
-            return tuple(content[str(i)] for i in range(len(content)))
-        began = time.perf_counter()
-        arrays = read()
-        if time.perf_counter() - began >= PART:
-            with staged_file(path) as aside:
-                save_file({str(i): np.ascontiguousarray(x) for i, x in enumerate(arrays)}, aside)
-        return arrays
-
-    return keep
-
-
-def cache_folder() -> Path:
-    """Where beliefs are kept."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "credence-testbed" / "beliefs"
-
-
-def hash_reading(model: LanguageModel, vocabulary: Vocabulary, config: BeliefConfig) -> str:
-    """A hash of all that beliefs depend on."""
-    seen = hashlib.sha256()
-    for path, leaf in jax.tree_util.tree_leaves_with_path((model, vocabulary)):
-        array = np.ascontiguousarray(leaf)
-        seen.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape}".encode())
-        seen.update(array.reshape(-1).view(np.uint8).data)
-    for source in sorted(Path(lm.__path__[0]).rglob("*.py")):
-        seen.update(source.read_bytes())
-    device = jax.devices()[0].device_kind
-    seen.update(repr((model.config, asdict(config), jax.__version__, np.__version__, device)).encode())
-    return seen.hexdigest()[:32]
