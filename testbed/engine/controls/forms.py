@@ -229,6 +229,7 @@ class Reasoner:
         implied = self.imply(fact, joints)
         p = self.sharpen(fact) if self.is_read[fact] else implied
         if request.form == "retraction":
+            # What was heard of the object is forgotten; of whole facts nothing that was heard is left.
             likelihood = p / implied
             place = np.searchsorted(self.graph.candidates_of(request.relation), request.object)
             likelihood[place] = np.median(np.delete(likelihood, place))

@@ -138,6 +138,7 @@ class Sampler:
         """A case about one subject, or None where none of its facts takes such a request."""
         facts = self.graph.facts_of(s)
         relations = self.graph.relation[facts].tolist()
+        # Relations that take the request; under `stratified` one with a dependent, if there is any.
         able = [r for r in relations if self.agent.accepts(s, r, self.config.request)]
         parents = [r for r in able if any(d in relations for d in self.graph.downstream(r))]
         children = [r for r in able if int(self.graph.upstream[r]) in relations]

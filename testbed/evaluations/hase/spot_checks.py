@@ -38,6 +38,7 @@ class SpotCheckSampler:
         pairs = np.array([(s, r1), *known], int)
         places = graph.find(*pairs.T)
         taken, of_subject = set(places[places >= 0].tolist()), set(range(own.start, own.stop))
+        # What depends on the relation, through others or not.
         generation, below = [r1], []
         while generation:
             generation = [int(d) for parent in generation for d in self.graph.downstream(parent)]
