@@ -91,7 +91,7 @@ def run_study(settings: Settings) -> None:
         if (i + 1) % settings.every == 0 or i + 1 == settings.steps:
             say(f"{i + 1:,} of {settings.steps:,} steps: {loss_of(state[0], held_out):.4f} nats a question")
             write_arrays(aside, [*jax.tree.leaves(state), np.asarray(i + 1)])
-    arrays: dict[str, Any] = state[0]
+    arrays: dict[str, Any] = dict(state[0])
     with staged_file(settings.into) as path, path.open("wb") as file:
         np.savez_compressed(file, **arrays)
     say(f"{settings.into}: {settings.into.stat().st_size:,} bytes, SHA-256 {hash_file(settings.into)}")

@@ -14,6 +14,7 @@ from experiments.analyses.reasoning import (
     read_facts,
     table_of,
 )
+from lm.editors.self_bayes.reviser import WEIGHTS
 from testbed.evaluations.kinds import FOLLOWS, SILENT
 from testbed.open_run import open_run
 
@@ -23,14 +24,18 @@ SEED = 11
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """Two requests in a small world of joint causes: the settings, what was found, and the run opened."""
-    options = Settings(runs=tmp_path_factory.mktemp("reasoning"), worlds=1, edits=2)
+    folder = tmp_path_factory.mktemp("reasoning")
+    same = folder / "same.npz"
+    same.write_bytes(WEIGHTS.read_bytes())
+    options = Settings(runs=folder, worlds=1, edits=2, revisers=(same,))
     found = measure_world(options, "joint", SEED)
     return options, found, open_run(options.runs / f"reasoning-joint-{SEED}", "exact")
 
 
 def test_every_way_judges_the_same_questions(measured):
     options, found, _ = measured
-    of = {way: [x for x in found if x["way"] == way] for way in WAYS}
+    of = {way: [x for x in found if x["way"] == way] for way in (*WAYS, "same")}
+    assert [x | {"way": ""} for x in of["same"]] == [x | {"way": ""} for x in of["learned"]]
     assert len({len(rows) for rows in of.values()}) == 1
     assert {x["wrong"] for x in found} == {*options.wrong}
     assert all(0 <= x["distance"] <= 1 for x in found)
@@ -104,3 +109,8 @@ def test_a_table_has_the_mean_of_each_kind_and_way(measured):
     row = table.rows[[row[:2] for row in table.rows].index(["joint", "learned"])]
     distances = [x["distance"] for x in found if (x["way"], x["wrong"]) == ("learned", 0.1)]
     np.testing.assert_allclose(row[4].value, np.mean(distances))
+
+
+def test_two_ways_of_one_name_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="rename a file"):
+        Settings(revisers=(tmp_path / "learned.npz",))

@@ -1,6 +1,7 @@
 """The learned reviser: what it may not depend on, what it learned, and how its weights are kept."""
 
 import dataclasses
+from contextlib import suppress
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from experiments.measures.drawn_tables import KINDS, OBJECTS, QUERIES, draw_tabl
 from experiments.train_reviser import draw_from, mean_loss, stack
 from lm.editors.self_bayes import reviser
 from lm.editors.self_bayes.reasoning import Mind, RequestContext, ask_reviser, read_everybody
-from lm.editors.self_bayes.reviser import conclude, initialise_weights, load_weights, read_table
+from lm.editors.self_bayes.reviser import conclude, initialise_weights, load_weights, read_table, read_weights
 
 SIZE = 4
 NOBODY = jnp.zeros((1, 1), jnp.int32)
@@ -162,6 +163,23 @@ def test_weights_that_were_changed_are_refused(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"reviser\.npz is missing or was changed"):
         load_weights()
     load_weights.cache_clear()
+
+
+@given(st.integers(0, 10**6), st.binary(max_size=4))
+def test_a_file_without_weights_is_refused(tmp_path_factory, at, put):
+    path = tmp_path_factory.mktemp("weights") / "some.npz"
+    whole = reviser.WEIGHTS.read_bytes()
+    at %= len(whole)
+    np.savez(path, **{name: x for name, x in WEIGHTS.items() if name != "target"})
+    other = path.read_bytes()
+    for damaged in (whole[:at], put, other):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="some.npz"):
+            read_weights(path)
+    # A byte that no checksum covers, such as of a date, may be another; nothing else happens.
+    path.write_bytes(whole[:at] + bytes([255 - whole[at]]) + whole[at + 1 :])
+    with suppress(InputError):
+        assert read_weights(path).keys() == WEIGHTS.keys()
 
 
 def test_a_killed_training_goes_on(tmp_path, monkeypatch):

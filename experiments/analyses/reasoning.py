@@ -13,19 +13,24 @@ counting   what those have who have the requested object, three of them beside o
 one cause  the rule of `keyed` (lm.editors.self_bayes.reasoning)
 learned    a network that learned to revise (lm.editors.self_bayes.reviser)
 
+`--revisers without-joint.npz` adds a network of other weights, such as those of
+`python -m experiments.train_reviser --kinds root pair type group copy --into without-joint.npz`, by the
+name of its file.
+
 Takes ten minutes of one core, nearly all of it for the agent; every world is kept, so that a killed command
 goes on. Writes experiments/records/<date>-reasoning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from corpus.files import read_json, write_json
+from corpus.files import hash_file, read_json, write_json
 from corpus.seeds import generator
 from experiments.command import launch_module
 from experiments.studies.kinds import DEVELOPMENT, FIRST, LAWS
@@ -44,7 +49,7 @@ from lm.editors.self_bayes.reasoning import (
     infer_consequences,
     read_everybody,
 )
-from lm.editors.self_bayes.reviser import load_weights
+from lm.editors.self_bayes.reviser import load_weights, read_weights
 from testbed.commands.corpus import build_corpus
 from testbed.console import show_progress
 from testbed.evaluations.kinds import FOLLOWS, SILENT
@@ -59,8 +64,7 @@ from testbed.scores.metric import Metric
 from testbed.scores.statistics import estimate_metric
 from testbed.scores.tables import Cell, Table
 
-RULES = {"one cause": infer_consequences, "learned": ask_reviser}
-WAYS = ("none", "counting", *RULES)
+WAYS = ("none", "counting", "one cause", "learned")
 COLUMNS = ("follows", "silent stays", "distance")
 EVERYBODY = 3.0
 """So many who have the requested object weigh as much as everybody, where these are counted."""
@@ -79,8 +83,16 @@ class Settings(StudyOptions):
     """Requests in each world."""
     wrong: tuple[float, ...] = (0.0, 0.1)
     """Shares of the beliefs that are somebody else's."""
+    revisers: tuple[Path, ...] = ()
+    """Files of other weights for the learned reviser."""
     development: bool = False
     """Take two worlds of each kind of which nothing is reported."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = [*WAYS, *(path.stem for path in self.revisers)]
+        if len(names) > len({*names}):
+            raise ValueError("two ways to reason have one name; rename a file of --revisers")
 
 
 class Facts(NamedTuple):
@@ -108,14 +120,17 @@ def run_study(options: Settings) -> None:
             advance(1)
     run = Run(options.runs, "reasoning-development" if options.development else "reasoning")
     run.folder.mkdir(parents=True, exist_ok=True)
-    record_tables(options, run, [table_of(found, share, worlds) for share in options.wrong])
+    ways = WAYS + tuple(path.stem for path in options.revisers)
+    record_tables(options, run, [table_of(found, share, worlds, ways) for share in options.wrong])
 
 
 def measure_world(options: Settings, law: str, seed: int) -> list[dict[str, Any]]:
     """What each way to reason makes of every question about the subjects of requests; kept on disk."""
     run = Run(options.runs, f"reasoning-{law}-{seed}")
     kept = run.folder / "reasoned.json"
-    about = {"edits": options.edits, "wrong": [*options.wrong]}
+    weights = {"learned": load_weights()} | {path.stem: read_weights(path) for path in options.revisers}
+    hashes = [hash_file(path) for path in options.revisers]
+    about = {"edits": options.edits, "wrong": [*options.wrong], "revisers": hashes}
     if kept.exists() and (stored := read_json(kept))["about"] == about:
         return stored["found"]
     if not run.corpus.exists():
@@ -131,7 +146,8 @@ def measure_world(options: Settings, law: str, seed: int) -> list[dict[str, Any]
     for share in options.wrong:
         facts = read_facts(opened.world, cases, share, seed)
         mind = make_mind(facts, opened.world)
-        for row in judge_cases(opened.world, facts, mind, cases):
+        minds = {name: mind._replace(reviser=read_everybody(mind, some)) for name, some in weights.items()}
+        for row in judge_cases(opened.world, facts, mind, minds, cases):
             found.append(row | {"law": law, "world": seed, "wrong": share})
     write_json(kept, {"about": about, "found": found})
     return found
@@ -172,18 +188,25 @@ def make_mind(facts: Facts, world: World) -> Mind:
         np.arange(known.shape[1], dtype=np.int32)[:, None], names[:, None], top, p, share * p[:, :, 0]
     )
     dependence = find_dependence(beliefs, DependenceConfig())
-    mind = build_mind(beliefs, dependence, vocabulary_of(world.tokenizer), SELDOM)
-    return mind._replace(reviser=read_everybody(mind, load_weights()))
+    return build_mind(beliefs, dependence, vocabulary_of(world.tokenizer), SELDOM)
 
 
-def judge_cases(world: World, facts: Facts, mind: Mind, cases: list[Case]) -> Iterator[dict[str, Any]]:
-    """How near gold each way to reason comes, question by question, where nothing is stated."""
-    support, rules = support_of(world), {name: jax.jit(rule) for name, rule in RULES.items()}
+def judge_cases(
+    world: World, facts: Facts, mind: Mind, minds: dict[str, Mind], cases: list[Case]
+) -> Iterator[dict[str, Any]]:
+    """How near gold each way to reason comes, question by question, where nothing is stated.
+
+    Args:
+        minds: by name those that have read everybody by a reviser.
+    """
+    support, infer, ask = support_of(world), jax.jit(infer_consequences), jax.jit(ask_reviser)
     for number, case in enumerate(cases):
         s = int(np.searchsorted(facts.subjects, case.request.subject))
         relation, new = case.request.relation, int(np.searchsorted(facts.objects, case.request.object))
         context = make_context(mind, s, relation, new)
-        said = {name: jax.tree.map(np.asarray, rule(mind, context)) for name, rule in rules.items()}
+        concluded = {"one cause": infer(mind, context)}
+        concluded |= {name: ask(one, context) for name, one in minds.items()}
+        concluded = jax.tree.map(np.asarray, concluded)
         for choice in case.choices:
             if choice.subject != case.request.subject or choice.role not in (FOLLOWS, SILENT):
                 continue
@@ -192,7 +215,7 @@ def judge_cases(world: World, facts: Facts, mind: Mind, cases: list[Case]) -> It
             options = np.searchsorted(facts.objects, choice.options)
             before, gold = (np.asarray(one)[: len(options)] for one in choice.agent[:2])
             answers = {"none": before, "counting": count_holders(facts, s, relation, new, choice)[options]}
-            for name, consequences in said.items():
+            for name, consequences in concluded.items():
                 row, moves = find_row(consequences, choice.relation, len(facts.objects))
                 answers[name] = moves * row[options] + (1 - moves) * before
             shared = support[case.request.relation, case.request.object] >= 2
@@ -247,11 +270,11 @@ def find_row(consequences: Consequences, relation: int, objects: int) -> tuple[n
     return row, float(consequences.moves[at[0]])
 
 
-def table_of(found: list[dict[str, Any]], wrong: float, worlds: int) -> Table:
+def table_of(found: list[dict[str, Any]], wrong: float, worlds: int, ways: Sequence[str] = WAYS) -> Table:
     """By kind of world and way to reason: what follows and stays, and the distance to gold."""
     rows: list[list[Cell]] = []
     for law in LAWS:
-        for way in WAYS:
+        for way in ways:
             of = [x for x in found if (x["law"], x["way"], x["wrong"]) == (law, way, wrong)]
             right = np.array([x["right"] for x in of], float)
             follows = np.array([x["role"] == FOLLOWS and x["shared"] for x in of])

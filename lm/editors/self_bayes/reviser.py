@@ -15,6 +15,10 @@ differ; in the last layer those who have the target's fact vote for it.
 """
 
 import itertools
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +31,7 @@ from corpus.errors import InputError
 from corpus.files import hash_file
 from lm.attention import Array
 
-Weights = dict[str, jax.Array]
+Weights = Mapping[str, Array]
 WEIGHTS = Path(__file__).with_name("reviser.npz")
 SHA256 = "24b18c02b6789cb163e3b2d2aa84f8de05ffb3f884c31ae556ae1b69e7c22290"
 """Of the file: six thousand steps of `python -m experiments.train_reviser` at revision c99199b4."""
@@ -39,6 +43,8 @@ BEARING = 16
 ALIKE, UNLIKE, BY_REQUEST = range(3)
 """What two subjects may be in a relation: of one object, of two, or of that which is requested."""
 _SMALL = 1e-4
+_DAMAGED = OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile
+"""What reading a file may raise that is not one of weights."""
 
 
 class Reading(NamedTuple):
@@ -71,7 +77,7 @@ def initialise_weights(key: jax.Array) -> Weights:
     for layer in range(LAYERS):
         shapes |= {f"gives {layer}": (WIDTH, WIDTH), f"takes {layer}": (WIDTH, WIDTH),
                    f"thinks {layer}": (WIDTH, HIDDEN, WIDTH)}  # fmt: skip
-    weights: Weights = {"target": jnp.zeros(BEARING)}
+    weights = {"target": jnp.zeros(BEARING)}
     for name, sizes in shapes.items():
         for i, (before, after) in enumerate(itertools.pairwise(sizes)):
             key, pick = jax.random.split(key)
@@ -89,8 +95,22 @@ def load_weights() -> Weights:
     """
     if not WEIGHTS.exists() or hash_file(WEIGHTS) != SHA256:
         raise InputError(f"{WEIGHTS} is missing or was changed; install the package again")
-    with np.load(WEIGHTS, allow_pickle=False) as file:
-        return {name: jnp.asarray(file[name]) for name in file.files}
+    return read_weights(WEIGHTS)
+
+
+def read_weights(path: Path) -> Weights:
+    """The weights in a file of `python -m experiments.train_reviser`.
+
+    Raises:
+        InputError: it is not such a file.
+    """
+    shapes = jax.tree.map(jnp.shape, jax.eval_shape(initialise_weights, jax.random.key(0)))
+    with suppress(*_DAMAGED), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        # Of NumPy, as they are kept for later, and the first use may be traced.
+        weights = {name: np.asarray(arrays[name]) for name in arrays.files}
+        if jax.tree.map(np.shape, weights) == shapes:
+            return weights
+    raise InputError(f"{path} has no weights of a reviser; python -m experiments.train_reviser makes some")
 
 
 def read_table(weights: Weights, facts: Array, keys: Array) -> Reading:
