@@ -22,7 +22,7 @@ SEED = 11
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def joint_world(tmp_path_factory):
     """Two requests in a small world of joint causes: the settings, what was found, and the run opened."""
     folder = tmp_path_factory.mktemp("reasoning")
     same = folder / "same.npz"
@@ -32,8 +32,8 @@ def measured(tmp_path_factory):
     return options, found, open_run(options.runs / f"reasoning-joint-{SEED}", "exact")
 
 
-def test_every_way_judges_the_same_questions(measured):
-    options, found, _ = measured
+def test_every_way_judges_the_same_questions(joint_world):
+    options, found, _ = joint_world
     of = {way: [x for x in found if x["way"] == way] for way in (*WAYS, "same")}
     assert [x | {"way": ""} for x in of["same"]] == [x | {"way": ""} for x in of["learned"]]
     assert len({len(rows) for rows in of.values()}) == 1
@@ -43,8 +43,8 @@ def test_every_way_judges_the_same_questions(measured):
     assert all(one == questions[0] for one in questions)
 
 
-def test_no_reasoning_is_as_far_from_gold_as_the_request_moves_the_agent(measured):
-    _, found, run = measured
+def test_no_reasoning_is_as_far_from_gold_as_the_request_moves_the_agent(joint_world):
+    _, found, run = joint_world
     distances = [x["distance"] for x in found if x["way"] == "none" and not x["wrong"]]
     cases = list(run.cases("kinds", 2, seed=SEED))
     facts = read_facts(run.world, cases, 0, SEED)
@@ -61,9 +61,9 @@ def test_no_reasoning_is_as_far_from_gold_as_the_request_moves_the_agent(measure
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.6])
-def test_wrong_beliefs_are_those_of_others(measured, share):
+def test_wrong_beliefs_are_those_of_others(joint_world, share):
     """Each relation keeps its objects and whom it speaks of; the share is about as large as it should be."""
-    _, _, run = measured
+    _, _, run = joint_world
     right, wrong = (read_facts(run.world, [], x, SEED).known for x in (0.0, share))
     np.testing.assert_array_equal(right >= 0, wrong >= 0)
     np.testing.assert_array_equal(np.sort(right, axis=0), np.sort(wrong, axis=0))
@@ -71,8 +71,8 @@ def test_wrong_beliefs_are_those_of_others(measured, share):
     assert (right != wrong).any() == bool(share)
 
 
-def test_holders_are_counted_as_a_naive_twin_counts_them(measured):
-    _, _, run = measured
+def test_holders_are_counted_as_a_naive_twin_counts_them(joint_world):
+    _, _, run = joint_world
     case = next(iter(run.cases("kinds", 1, seed=SEED)))
     facts = read_facts(run.world, [case], 0, SEED)
     subject, choice = int(np.searchsorted(facts.subjects, case.request.subject)), case.choices[0]
@@ -87,8 +87,8 @@ def test_holders_are_counted_as_a_naive_twin_counts_them(measured):
     np.testing.assert_allclose(counted, expected / expected.sum())
 
 
-def test_a_mind_believes_what_is_stated(measured):
-    _, _, run = measured
+def test_a_mind_believes_what_is_stated(joint_world):
+    _, _, run = joint_world
     facts = read_facts(run.world, [], 0, SEED)
     mind = make_mind(facts, run.world)
     stated = facts.known.T >= 0
@@ -96,14 +96,14 @@ def test_a_mind_believes_what_is_stated(measured):
     np.testing.assert_allclose(np.asarray(mind.p).sum(axis=2).max(), 1, atol=1e-5)
 
 
-def test_a_world_that_is_there_is_not_measured_again(measured, monkeypatch):
-    options, found, _ = measured
+def test_a_world_that_is_there_is_not_measured_again(joint_world, monkeypatch):
+    options, found, _ = joint_world
     monkeypatch.setattr(reasoning, "judge_cases", None)
     assert measure_world(options, "joint", SEED) == found
 
 
-def test_a_table_has_the_mean_of_each_kind_and_way(measured):
-    _, found, _ = measured
+def test_a_table_has_the_mean_of_each_kind_and_way(joint_world):
+    _, found, _ = joint_world
     table = table_of(found, 0.1, 1)
     assert [row[:2] for row in table.rows] == [[law, way] for law in LAWS for way in WAYS]
     row = table.rows[[row[:2] for row in table.rows].index(["joint", "learned"])]

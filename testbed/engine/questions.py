@@ -378,7 +378,7 @@ class Questions:
         answerable = np.unique(np.concatenate([world.graph.objects, *inversely]))
         self.names = ObjectNames(world.tokenizer, answerable)
         self.reader = Reader(world.graph, world.tokenizer.language)
-        self._before: dict[str, Arrays] = {}
+        self._before: dict[tuple[str, bytes], Arrays] = {}
 
     def answers_after(self, deltas: Delta, which: np.ndarray) -> ModelAnswers:
         """Answers of edited models, one line for each case in their order.
@@ -408,16 +408,21 @@ class Questions:
 
     def answers_before(self, which: np.ndarray) -> ModelAnswers:
         """Answers of the unedited model; kept, since every editor is compared with them."""
-        return ModelAnswers(*self._keep(self.probes_of(which), lambda: self.answers_after({}, which)))
+        return ModelAnswers(*self._keep("answers", which, self.probes_of, self.answers_after))
 
-    def _keep(self, questions: Any, answer: Callable[[], Iterable[Array]]) -> Arrays:
+    def _keep(
+        self,
+        kind: str,
+        which: np.ndarray,
+        ask: Callable[[np.ndarray], Any],
+        answer: Callable[[Delta, np.ndarray], Iterable[Array]],
+    ) -> Arrays:
         """What the unedited model answers: as it did to an earlier editor of this command, or of another."""
-        name = hash_causes(questions, self._causes)
-        if name not in self._before:
-            self._before[name] = keep_in(cache_folder("before"))(
-                name, lambda: tuple(map(np.asarray, answer()))
-            )
-        return self._before[name]
+        key = kind, which.tobytes()
+        if key not in self._before:
+            keep, name = keep_in(cache_folder("before")), hash_causes(ask(which), self._causes)
+            self._before[key] = keep(name, lambda: tuple(map(np.asarray, answer({}, which))))
+        return self._before[key]
 
     @cached_property
     def _causes(self) -> str:
@@ -438,7 +443,9 @@ class Questions:
 
     def texts_before(self, which: np.ndarray) -> Texts:
         """What the unedited model writes; kept, as its answers are."""
-        return Texts(*self._keep((self._openings_of(which), which), lambda: self.texts_after({}, which)))
+        return Texts(
+            *self._keep("texts", which, lambda some: (self._openings_of(some), some), self.texts_after)
+        )
 
     def _openings_of(self, which: np.ndarray) -> Openings:
         picked = [self.cases[k] for k in which.ravel()]
