@@ -15,8 +15,6 @@ differ; in the last layer those who have the target's fact vote for it.
 """
 
 import itertools
-import zipfile
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -43,8 +41,6 @@ BEARING = 16
 ALIKE, UNLIKE, BY_REQUEST = range(3)
 """What two subjects may be in a relation: of one object, of two, or of that which is requested."""
 _SMALL = 1e-4
-_DAMAGED = OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile
-"""What reading a file may raise that is not one of weights."""
 
 
 class Reading(NamedTuple):
@@ -105,7 +101,8 @@ def read_weights(path: Path) -> Weights:
         InputError: it is not such a file.
     """
     shapes = jax.tree.map(jnp.shape, jax.eval_shape(initialise_weights, jax.random.key(0)))
-    with suppress(*_DAMAGED), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+    # Of a damaged file NumPy's readers may raise anything, down to errors of Python's tokens.
+    with suppress(Exception), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         # Of NumPy, as they are kept for later, and the first use may be traced.
         weights = {name: np.asarray(arrays[name]) for name in arrays.files}
         if jax.tree.map(np.shape, weights) == shapes:
