@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -21,6 +21,7 @@ from testbed.protocol import ABSENT
 from testbed.scores.distances import divergences, total_variation
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import CHANCE, ONE_HALF, READERS, has_to_change, is_as_good
+from tests.examples import holds_for
 from tests.random_answers import (
     CASES,
     CHILD,
@@ -38,6 +39,8 @@ from tests.random_answers import (
 HELD_AGAINST = [name for name in READERS if name != CHANCE]
 """Hase's questions offer all their options; chance has nothing to say."""
 seeds = st.integers(0, 500)
+of_any_answers = holds_for(seeds, few=15, many=500)
+"""Of eleven cases each, and every question that there is."""
 
 
 SHARES = (
@@ -55,7 +58,7 @@ SHARES = (
 PERFECT_AT_ONE = (*(name for name in SHARES if name != "falsely"), "propagation", "skill")
 
 
-@given(seeds)
+@of_any_answers
 def test_the_agent_itself_is_perfect(seed):
     given = draw_answers(seed)
     # After an edit a rational agent's most probable answer is the request.
@@ -69,7 +72,7 @@ def test_the_agent_itself_is_perfect(seed):
             assert metric.value() == pytest.approx(ideal, abs=1e-9), name
 
 
-@given(seeds)
+@of_any_answers
 def test_no_edit_moves_nothing(seed):
     given = draw_answers(seed)
     metrics = scores(given, "no edit")
@@ -92,7 +95,7 @@ def test_what_tuning_aims_at_comes_first_and_last():
     assert (headline[0], headline[-1]) == ("success", "skill.recalibrated")
 
 
-@given(seeds)
+@of_any_answers
 def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
     metrics = scores(draw_answers(seed), "perfect revision")
     assert metrics["damage"].value() == 0
@@ -160,7 +163,7 @@ def test_what_was_right_before_by_hand():
     assert metrics["follows.right_before"].denominator.sum() == 2
 
 
-@given(seeds)
+@of_any_answers
 def test_changing_every_answer_is_not_propagation(seed):
     o = draw_answers(seed)
     o.lm_answer[..., 1] = 99
@@ -195,7 +198,7 @@ def best(o, when):
     return o.agent[:, :, when] > o.agent[:, :, when].max(-1, keepdims=True) - 0.05
 
 
-@given(seeds)
+@of_any_answers
 def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
     """Whichever of the best answers agent and reader give after the edit, the scores are the same."""
     o, present = tied_exam(seed)
@@ -215,7 +218,7 @@ def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
             np.testing.assert_array_equal(metrics[name][:2], other[name][:2], err_msg=name)
 
 
-@given(seeds)
+@of_any_answers
 def test_whoever_gives_one_of_the_best_answers_is_right(seed):
     o, present = tied_exam(seed)
     metrics = scores(o)
@@ -226,7 +229,7 @@ def test_whoever_gives_one_of_the_best_answers_is_right(seed):
             assert metrics[name_at("right", name)].numerator.sum() == (right & present)[:, q].sum(), name
 
 
-@given(seeds)
+@of_any_answers
 def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     o, present = tied_exam(seed)
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
@@ -246,8 +249,7 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
         assert metrics[name].value() == 1 or not metrics[name].denominator.sum()
 
 
-@settings(max_examples=15)
-@given(seeds)
+@holds_for(seeds, few=5, many=500)
 def test_shares_count_within_what_there_is(seed):
     o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):
@@ -259,7 +261,7 @@ def test_shares_count_within_what_there_is(seed):
                 assert (metric.numerator <= metric.denominator).all(), name
 
 
-@given(seeds)
+@of_any_answers
 def test_places_add_up(seed):
     o = draw_answers(seed)
     metrics = scores(o)
@@ -310,7 +312,7 @@ def test_readers_compare_with_the_right_agent():
     assert readers["frequency reader"].claims is None
 
 
-@given(seeds)
+@of_any_answers
 def test_readers_answer_what_they_believe_most(seed):
     o = draw_answers(seed)
     results = flat(o)
@@ -319,7 +321,7 @@ def test_readers_answer_what_they_believe_most(seed):
             assert (answer == 10 + believed.argmax(-1)).all()
 
 
-@given(seeds)
+@of_any_answers
 def test_questions_of_a_role_are_found_whatever_their_order(seed):
     o = draw_answers(seed)
     for order in (seed, seed + 1):
@@ -331,7 +333,7 @@ def test_questions_of_a_role_are_found_whatever_their_order(seed):
         np.testing.assert_array_equal(claims_by_case(results, results.claims.lm), o.logic)
 
 
-@given(seeds)
+@of_any_answers
 def test_one_half_is_coherent_and_knows_nothing(seed):
     """It breaks no law that holds for any belief, and is off by all that is known."""
     given = draw_answers(seed)
@@ -352,8 +354,7 @@ def _with_options(o, more):
     )
 
 
-@settings(max_examples=10)
-@given(seeds, st.integers(1, 3))
+@holds_for(seeds, st.integers(1, 3), few=4, many=500)
 def test_room_for_further_options_changes_no_number(seed, more):
     o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):
