@@ -211,12 +211,14 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 
+@pytest.mark.parametrize("longest", [1, 2, 7])
 @pytest.mark.parametrize("window", [0, 3])
-def test_greedy_takes_the_most_probable_token(params, window):
+def test_greedy_takes_the_most_probable_token(params, window, longest):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
     model = LanguageModel(replace(TINY, window=window), params)
     generated = jax.jit(generate, static_argnums=2)
-    tokens = np.asarray(generated(model, read(model, left_pad(prompts, 5)), 7))
+    tokens = np.asarray(generated(model, read(model, left_pad(prompts, 5)), longest))
+    assert tokens.shape == (2, longest)
     for row, prompt in zip(tokens, prompts, strict=True):
         said = list(prompt)
         for token in row:

@@ -323,11 +323,7 @@ def _write_csv(lines: Sequence[dict], path: Path) -> None:
 
 @partial(jax.jit, static_argnames="longest")
 def _decode_prompts(model: LanguageModel, prompts: Array, longest: int) -> jax.Array:
-    """int32[B, longest]: greedy continuations. One token needs no loop, and stays where it is an ending."""
-    context = model.read_prompts(prompts)
-    if longest == 1:
-        return jnp.argmax(model.unembed(context.hidden), axis=-1, keepdims=True)
-    return generate(model, context, longest)
+    return generate(model, model.read_prompts(prompts), longest)
 
 
 def _generative_accuracy(
