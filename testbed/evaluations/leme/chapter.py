@@ -189,7 +189,7 @@ PLAN = ChapterPlan(
             [partial(c.draw_correlations, file="simple.svg", measures=[*m.SIMPLE],
                      says="Correlations of simple measures and the nine questions")],
             [c.simple_measures_table],
-            [c.all_simple_measures_table, partial(above_paper, name="entropies", view=View(
+            [partial(above_paper, name="entropies", view=View(
                 "leme-20", "Simple measures of the texts (Table 20)", [*m.SIMPLE],
                 note="Entropy grows with a passage's length and its words; theirs are of another language "
                 "and longer."))],

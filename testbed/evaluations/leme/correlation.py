@@ -243,14 +243,6 @@ def simple_measures_table(material: Material) -> Table:
     return Table("leme-weak", "Each simple measure and its own question", header, rows, note, words=2)
 
 
-def all_simple_measures_table(material: Material) -> Table:
-    """Every simple measure with each of the nine questions."""
-    by_pair = material.once(correlations_of)
-    rows = [_correlation_row(by_pair, measure, question) for measure in SIMPLE for question in NINE]
-    title, header = "Simple measures and all nine questions", ["measure", "question", *_FIGURES]
-    return Table("leme-weak-all", title, header, rows, _CORRELATIONS, words=2)
-
-
 def _correlation_row(by_pair: ByPair, measure: str, question: str) -> list[Cell]:
     one = by_pair[measure, question]
     return [LABELS[measure], LABELS[question], one.pooled, one.low, one.high, format_probability(one.p),
