@@ -21,9 +21,14 @@ def output_of(program, *arguments):
 
 
 @pytest.mark.parametrize(
-    ("modules", "heavy"), [(MODULES, HEAVY), (["testbed.commands.report"], {"flax", "jax", "orbax"})]
+    ("modules", "heavy"),
+    [
+        (["testbed"], {*HEAVY, "tyro"}),
+        (["testbed.engine.versions", *MODULES], HEAVY),
+        (["testbed.commands.report"], {"flax", "jax", "orbax"}),
+    ],
 )
-def test_commands_load_no_library_and_a_report_no_jax(modules, heavy):
+def test_commands_load_no_library_the_door_none_at_all_and_a_report_no_jax(modules, heavy):
     program = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     loaded = set(output_of(program).split())
     assert set(modules) <= loaded
