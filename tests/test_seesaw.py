@@ -723,10 +723,13 @@ def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
 
 
 def test_what_was_asked_is_counted(results):
-    asked = chapter.count_table(results)
+    asked, across = chapter.count_table(results), crossing.count_table(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
+    elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
+    assert sum(row[1] for row in across.rows) == ((c.role == OWN) & elsewhere).sum()
+    assert {row[0]: row[2] for row in across.rows}["citizenship / born in"] == 282
 
 
 # The experiment.
