@@ -703,6 +703,24 @@ def test_tables_of_groups_count_every_answer(moved_results, population):
     assert {row[1] for row in by_race.rows} <= set(EDITED)
     share = groups.lowered_table([moved_results])
     assert all(0 <= cell <= 1 for row in share.rows for cell in row[4:])
+    stars = groups.lowered_by_property_table([moved_results])
+    assert all(sum(row[2:-1]) == row[-1] for row in stars.rows)
+
+
+def test_citizenship_by_continent_has_rows_with_answers_enough_only(moved_results, monkeypatch):
+    results = moved_results.results
+    cases = results.cases | {"run": np.arange(len(results)) % 2}
+    two_worlds = Results(cases, results.choices, results.claims, results.times)
+    monkeypatch.setattr(groups, "LEAST_ANSWERS", 8)
+    for editor, continents in (
+        (moved_results, {*cases["category"][cases["property"] == CITIZENSHIP]}),
+        (moved_results._replace(results=two_worlds), {"any"}),
+    ):
+        table = groups.continent_table([editor])
+        assert {row[2] for row in table.rows} <= continents
+        assert all(any(cell and not cell.startswith("n = ") for cell in row[3:]) for row in table.rows)
+    monkeypatch.setattr(groups, "LEAST_ANSWERS", ALL)
+    assert groups.continent_table([moved_results]) is None
 
 
 def test_groups_of_several_worlds_are_called_by_their_size(results):
