@@ -387,9 +387,6 @@ class DocumentConfig:
     """Share of statements in inverse form, such as "dog includes Siamese"."""
     length: int = 10
     """Most sentences of a document (published)."""
-    order: Literal["drawn", "causes", "effects"] = "drawn"
-    """Of an ordinary document's sentences. drawn: random; causes: facts that others depend on come before all
-    else; effects: they come after."""
     outlined: float = 0.0
     """Share of ordinary documents that open with an outline of their contents (linked subjects)."""
     together: float = 0.0

@@ -14,7 +14,7 @@ from corpus.graph import KnowledgeGraph
 from corpus.resolution import Resolution
 from corpus.seeds import generator
 from corpus.text.counterfactual import ChosenDocuments, write_further_documents
-from corpus.text.documents import Documents, append_documents, cut_documents, order_documents, save_documents
+from corpus.text.documents import Documents, append_documents, cut_documents, save_documents
 from corpus.text.essays import join_essays, outline_essays
 from corpus.text.language import Kind
 from corpus.text.phrasings import rephrase_sentences
@@ -121,9 +121,6 @@ def compose_corpus(
     """
     copies = count_copies(graph.frequency, config.copies)
     documents = cut_documents(sentences, config, generator(seed, "documents"), threads, copies)
-    if config.order != "drawn":
-        is_cause = np.isin(sentences.a[:, 1], graph.upstream_relations)
-        documents = order_documents(documents, is_cause == (config.order == "effects"))
     ordinary = len(documents)
     rng = generator(seed, "further documents")
     chosen = choose_documents(graph, config, rng)

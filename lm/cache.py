@@ -5,9 +5,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-SLOTS = (3, 3, 3, 1, 1, 1)
+SLOTS = (3, 3, 1, 1, 1)
 """The axes of a cache's arrays along which tokens stand."""
-ROWS = (1, 1, 1, 0, 0, 0)
+ROWS = (1, 1, 0, 0, 0)
 """The axes along which rows stand."""
 
 
@@ -16,8 +16,7 @@ class Cache(NamedTuple):
 
     Attributes:
         key, value: [L, B, K, S, H], keys already rotated; heads before positions, so that what attends to
-            them multiplies plain matrices and copies nothing. L counts a layer as often as it is passed.
-        stream: [L, B, 1, S, D], what each layer read; of width 0 where it convolves nothing.
+            them multiplies plain matrices and copies nothing.
         positions: int32[B, S].
         real: bool[B, S], whether there is a token at all.
         tokens: int32[B, S], which it is.
@@ -25,7 +24,6 @@ class Cache(NamedTuple):
 
     key: jax.Array
     value: jax.Array
-    stream: jax.Array
     positions: jax.Array
     real: jax.Array
     tokens: jax.Array
@@ -34,7 +32,7 @@ class Cache(NamedTuple):
     def sizes() -> dict[str, str]:
         """Of one row, in the letters of `lm.delta`."""
         entries = dict.fromkeys(("positions", "real", "tokens"), "1 S")
-        return {"key": "P 1 K S H", "value": "P 1 K S H", "stream": "P 1 1 S C", **entries}
+        return {"key": "L 1 K S H", "value": "L 1 K S H", **entries}
 
     def join(self, other: "Cache") -> "Cache":
         """The tokens of both, those of `other` behind."""
@@ -69,7 +67,7 @@ class Cache(NamedTuple):
     def take_tokens(self, row: jax.Array, slot: jax.Array, real: jax.Array) -> "Cache":
         """Some tokens as B' rows of S': those of each row int32[B'] at int32[B', S'], where they are real."""
         at = row[:, None]
-        picked = (x[:, at, :, slot] for x in (self.key, self.value, self.stream))
-        key, value, stream = (jnp.moveaxis(x, (0, 1, 2), (1, 3, 0)) for x in picked)
+        picked = (x[:, at, :, slot] for x in (self.key, self.value))
+        key, value = (jnp.moveaxis(x, (0, 1, 2), (1, 3, 0)) for x in picked)
         positions, is_real, tokens = (x[at, slot] for x in (self.positions, self.real, self.tokens))
-        return Cache(key, value, stream, positions, is_real & real, tokens)
+        return Cache(key, value, positions, is_real & real, tokens)

@@ -40,15 +40,6 @@ class ModelConfig:
     """Add biases to queries, keys and values, as Qwen2 does."""
     head_norms: bool = False
     """Norm every head of queries and keys before it is rotated, as Qwen3 does."""
-    loops: int = 1
-    """Times over that all layers are passed, with the same weights."""
-    convolution: int = 0
-    """Tokens, itself the last of them, whose states a layer adds to a token's before it attends, each weighed
-    by channel (Canon); 0 adds none."""
-    tied: bool = False
-    """Read the next token off the embeddings, without a head."""
-    token_rows: bool = False
-    """Every layer adds a row of its own to a token's state; where a name is one token, a memory at names."""
     precision: Precision = "float32"
     """What layers compute in; parameters, norms, softmax and log-probabilities stay in float32. Which is
     fastest is measured when testbed.train begins, and recorded."""
@@ -61,9 +52,9 @@ class ModelConfig:
         if self.rope_scaling is not None:
             # From JSON it comes as a list, which could not be hashed.
             object.__setattr__(self, "rope_scaling", tuple(self.rope_scaling))
-        sizes = ("hidden", "mlp", "layers", "heads", "kv_heads", "head_width", "loops", "unroll")
-        if min(getattr(self, name) for name in sizes) < 1 or min(self.window, self.convolution) < 0:
-            raise ValueError(f"{', '.join(sizes)} must be positive, window and convolution not negative")
+        sizes = ("hidden", "mlp", "layers", "heads", "kv_heads", "head_width", "unroll")
+        if min(getattr(self, name) for name in sizes) < 1 or self.window < 0:
+            raise ValueError(f"{', '.join(sizes)} must be positive, and window not negative")
         if self.rope_theta <= 0 or self.norm_epsilon < 0:
             raise ValueError("rope_theta must be positive, and norm_epsilon not negative")
         if self.head_width % 2:
@@ -75,13 +66,7 @@ class ModelConfig:
 
     def parameters(self, vocabulary: int) -> int:
         """Number of trainable numbers: 83,112,448 for the defaults and a vocabulary of 32,000."""
-        tables = 2 - self.tied + self.layers * self.token_rows
-        return self.layers * self.layer_parameters + tables * vocabulary * self.hidden + self.hidden
-
-    @property
-    def depth(self) -> int:
-        """Layers that a token passes."""
-        return self.layers * self.loops
+        return self.layers * self.layer_parameters + 2 * vocabulary * self.hidden + self.hidden
 
     @property
     def layer_parameters(self) -> int:
@@ -89,7 +74,7 @@ class ModelConfig:
         attention = 2 * self.hidden * (self.heads + self.kv_heads) * self.head_width
         attention += self.biases * (self.heads + 2 * self.kv_heads) * self.head_width
         attention += 2 * self.head_norms * self.head_width
-        return attention + 3 * self.hidden * self.mlp + (2 + self.convolution) * self.hidden
+        return attention + 3 * self.hidden * self.mlp + 2 * self.hidden
 
 
 @dataclass(frozen=True)

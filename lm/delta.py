@@ -37,8 +37,8 @@ PLAIN = ("weights", "shift")
     scale(by)                `by` times what it adds; only parts of ADDED have more and less
     make_room(times)         a part that does nothing yet, with room for `times` like this one
     settle(carried, index)   what is carried with this part in it, the `index`-th; no shape changes
-    sizes()                  the shape of each array in letters: L layers, P passes, D hidden, F inside
-                             the MLP, E for F + D, K heads of keys, H their width; others are free, and equal
+    sizes()                  the shape of each array in letters: L layers, D hidden, F inside the MLP, E for
+                             F + D, K heads of keys, H their width; others are free, and equal everywhere
 
 Low-rank parts and rows are carried as weights (`as_weights`), and make no room.
 """

@@ -22,8 +22,8 @@ def flops_per_token(model: ModelConfig, vocabulary: int, row_length: int) -> flo
     Forward and twice as much backward: 6 for every weight in a matrix product (the embedding is a
     lookup), 12 T N H for attention in every layer, of which a causal model needs half.
     """
-    weights = model.depth * model.layer_parameters + vocabulary * model.hidden
-    return 6.0 * weights + 12.0 * model.depth * row_length * model.heads * model.head_width
+    weights = model.layers * model.layer_parameters + vocabulary * model.hidden
+    return 6.0 * weights + 12.0 * model.layers * row_length * model.heads * model.head_width
 
 
 def count_flops(function: Callable[..., Any], *args: Any, turns: int = 1) -> float:

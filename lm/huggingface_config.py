@@ -20,8 +20,6 @@ SIZES = {
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
 }
-OURS = ("loops", "convolution", "tied", "token_rows")
-"""Of ModelConfig, which none of these architectures has."""
 SCALING = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
 POSITIONS = 131_072
 LARGEST = 2**31
@@ -50,14 +48,7 @@ def write_config(config: ModelConfig, vocabulary: int) -> dict:
     Biases make a Qwen2, norms of heads a Qwen3. Scaled waves without a window make a Llama, which has always
     known them; all else is a Mistral, which scales them in transformers 4.57 and 5. `precision`, `remat` and
     `unroll` have no place there.
-
-    Raises:
-        InputError: the model has what none of these has.
     """
-    plain = ModelConfig()
-    ours = [name for name in OURS if getattr(config, name) != getattr(plain, name)]
-    if ours:
-        raise InputError(f"Hugging Face has no such model with {', '.join(ours)}; train one without")
     scaled = config.rope_scaling is not None and not config.window and config.hidden % config.heads == 0
     kind = "qwen2" if config.biases else "qwen3" if config.head_norms else "llama" if scaled else "mistral"
     scaling = None

@@ -13,7 +13,7 @@ from corpus.text.tokenizer import BOS, PAD
 from lm.attention import Array, packed_layout
 from lm.config import ModelConfig
 from lm.linear import contract_axes, flatten_rows
-from lm.model import Params, head_of, hidden_states, unembed
+from lm.model import Params, hidden_states, unembed
 
 LOSS_PIECE = 4096
 """Tokens whose logits exist at once in training; fewer need less memory."""
@@ -46,7 +46,7 @@ def next_token_loss(
         is_counted = jnp.where(target == token, times * is_counted, is_counted)
     weight = is_counted / jnp.maximum(is_counted.sum(), 1)
     pieces = min(-(-tokens.size // piece), tokens.shape[1])
-    head = head_of(params)
+    head = params["head"]["kernel"]
     vocabulary = head.shape[1]
 
     def full_loss() -> jax.Array:

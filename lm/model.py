@@ -9,7 +9,7 @@ A *delta* edits the model without touching `params`; see `lm.delta`.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import jax
@@ -29,7 +29,7 @@ Params = dict
 
 
 class Activations(NamedTuple):
-    """What layers compute on the way, the last time they are passed, for editors that look inside.
+    """What layers compute on the way, for editors that look inside.
 
     Attributes:
         inner: [L, B, T, F], what goes into each down-projection.
@@ -129,36 +129,22 @@ class Block(nnx.Module):
         self.attention = Attention(config, rngs)
         self.mlp_norm = Norm(config.hidden, config.norm_epsilon)
         self.mlp = Mlp(config, rngs)
-        # As one vector it is no matrix for Muon.
-        self.taps = nnx.Param(jnp.zeros(config.convolution * config.hidden)) if config.convolution else None
 
     def __call__(
-        self,
-        x: jax.Array,
-        rotation: Rotation,
-        mask: jax.Array,
-        behind: jax.Array,
-        past: Sequence[tuple[jax.Array, ...]],
-        delta: Delta,
-    ) -> tuple[jax.Array, tuple[jax.Array, ...], Activations]:
-        stream = x[:, None, :, :0]
-        if self.taps is not None:
-            stream = x[:, None]
-            seen = jnp.concatenate([*(one[2] for one in past), stream], axis=2)[:, 0]
-            taps = self.taps[...].reshape(-1, x.shape[-1]).astype(x.dtype)
-            x = x + jnp.einsum("bwts,bsd,wd->btd", behind.astype(x.dtype), seen, taps)
-        mixed, now = self.attention(self.attention_norm(x), rotation, mask, [one[:2] for one in past], delta)
+        self, x: jax.Array, rotation: Rotation, mask: jax.Array, past: Sequence[KeysValues], delta: Delta
+    ) -> tuple[jax.Array, KeysValues, Activations]:
+        mixed, now = self.attention(self.attention_norm(x), rotation, mask, past, delta)
         x = x + mixed
         read = self.mlp_norm(x)
         out, inner = self.mlp(read, delta)
         x = x + out
         if "shift" in delta:
             x = x + delta["shift"].astype(x.dtype)
-        return x, (*now, stream), Activations(inner, x, read, out)
+        return x, now, Activations(inner, x, read, out)
 
 
 class Decoder(nnx.Module):
-    """Embedding, stacked layers, final norm and a head, unless it is tied to the embedding."""
+    """Embedding, stacked layers, final norm and an untied head."""
 
     def __init__(self, config: ModelConfig, vocabulary: int, rngs: nnx.Rngs) -> None:
         self.config = config
@@ -167,9 +153,7 @@ class Decoder(nnx.Module):
         stacked = nnx.split_rngs(splits=config.layers)(nnx.vmap(lambda r: Block(config, r)))
         self.layers = stacked(rngs)
         self.norm = Norm(config.hidden, config.norm_epsilon)
-        self.head = None if config.tied else Linear(config.hidden, vocabulary, rngs)
-        tables = config.layers, vocabulary, config.hidden
-        self.token_rows = nnx.Param(jnp.zeros(tables)) if config.token_rows else None
+        self.head = Linear(config.hidden, vocabulary, rngs)
 
     def __call__(
         self, tokens: Array, layout: Layout, past: Sequence[Cache], delta: Delta, inside: bool
@@ -189,38 +173,28 @@ class Decoder(nnx.Module):
             seen = jnp.concatenate([*(c.tokens for c in past), tokens], axis=1)
             names = [names_so_far(seen, keys, mask, m.before, m.keys.shape[1]) for m in memories]
             places = [find_slots(name, m.keys, m.order) for name, m in zip(names, memories, strict=True)]
-        back = jnp.arange(config.convolution)[:, None, None]
-        behind = mask[:, None] & (positions[:, None, :, None] - keys[:, None, None, :] == back)
         if config.window:
             mask &= positions[:, :, None] - keys[:, None, :] < config.window
         rotation = rotary_angles(config, positions)
         block, stacked = nnx.split(self.layers)
 
         def layer(x: jax.Array, here: tuple) -> tuple[jax.Array, tuple]:
-            state, earlier, change, row = here
-            if row is not None:
-                x = x + row.astype(x.dtype)
+            state, earlier, change = here
             if "memory" in change:
                 for values, (slots, found) in zip(change["memory"], places, strict=True):
                     x = x + jnp.where(found[..., None], values[slots], 0).astype(x.dtype)
-            x, now, activations = nnx.merge(block, state)(x, rotation, mask, behind, earlier, change)
+            x, now, activations = nnx.merge(block, state)(x, rotation, mask, earlier, change)
             return x, (now, activations if inside else None)
 
         body = jax.checkpoint(layer) if config.remat else layer
-        earlier = [(c.key, c.value, c.stream) for c in past]
+        earlier = [(c.key, c.value) for c in past]
         changes = {name: part for name, part in delta.items() if name in IN_LAYERS}
         if "memory" in changes:
             changes["memory"] = [memory.values for memory in memories]
-        rows = None if self.token_rows is None else self.token_rows[...][:, tokens]
-        if config.loops > 1:
-            # An edit of a layer acts whenever it is passed.
-            again = partial(jax.tree.map, lambda x: jnp.concatenate([x] * config.loops))
-            stacked, changes, rows = again((stacked, changes, rows))
-        x, (cached, activations) = jax.lax.scan(
-            body, x, (stacked, earlier, changes, rows), unroll=min(config.unroll, config.depth)
+        x, ((key, value), activations) = jax.lax.scan(
+            body, x, (stacked, earlier, changes), unroll=min(config.unroll, config.layers)
         )
-        last = jax.tree.map(lambda x: x[-config.layers :], activations)
-        return self.norm(x), Cache(*cached, positions, real, jnp.asarray(tokens, jnp.int32)), last
+        return self.norm(x), Cache(key, value, positions, real, jnp.asarray(tokens, jnp.int32)), activations
 
 
 def init_params(config: ModelConfig, vocabulary: int, seed: int | jax.Array) -> Params:
@@ -272,17 +246,9 @@ def add_weights(params: Params, delta: Delta | None) -> Params:
     return add_changes(params, delta["weights"]) if delta and "weights" in delta else params
 
 
-def head_of(params: Params) -> jax.Array:
-    """[D, V]: the head, which is the embedding where there is none of its own."""
-    return params["head"]["kernel"] if "head" in params else params["embedding"].T
-
-
 def unembed(params: Params, delta: Delta | None, hidden: jax.Array) -> jax.Array:
     """Next-token logits float32[..., V] of hidden states [..., D]; call it on no more than needed."""
-    kernel = head_of(add_weights(params, delta)).astype(hidden.dtype)
-    if "head" not in params and "embedding" in (delta or {}):
-        rows = delta["embedding"].as_weights(vocabulary_of(params))["embedding"]
-        kernel = kernel + rows.T.astype(hidden.dtype)
+    kernel = add_weights(params, delta)["head"]["kernel"].astype(hidden.dtype)
     wide = jnp.promote_types(hidden.dtype, jnp.float32)
     return jnp.matmul(hidden, kernel, preferred_element_type=wide)
 

@@ -160,7 +160,7 @@ def _init_state(model: ModelConfig, config: TrainConfig, vocabulary: int, seed: 
         adds = (["attention", "out"], ["mlp", "down"])
 
         def scale(path: tuple, leaf: jax.Array) -> jax.Array:
-            return leaf / math.sqrt(2 * model.depth) if [key.key for key in path[1:3]] in adds else leaf
+            return leaf / math.sqrt(2 * model.layers) if [key.key for key in path[1:3]] in adds else leaf
 
         params = jax.tree_util.tree_map_with_path(scale, params)
     return TrainState(jnp.int32(0), params, make_optimizer(config).init(params))

@@ -36,7 +36,6 @@ BY_HAND = {
 """Studies of Hase's evaluation, and with which options they are tried."""
 FEW = ("none", "lora-down")
 TOYS = {
-    "architectures": {"worlds": 1, "editors": FEW},
     "bets": {"worlds": 1, "editors": ("lora-down", "rome")},
     "corrigibility": {"worlds": 1, "editors": ("lora-down",)},
     "counterfact": {"editors": FEW},

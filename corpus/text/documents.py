@@ -1,6 +1,6 @@
 """Documents: which sentences stand together, in which order (design.md 3)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
@@ -91,13 +91,6 @@ def cut_documents(
     offsets = np.append(first + concatenate_ranges(0, pieces) * config.length, len(order))
     about = np.full(len(first), MIXED, np.int32) if mixed else sentences.about[order[offsets[:-1]]]
     return Documents(order, offsets, np.full(len(first), DocumentKind.ORDINARY, np.int8), about)
-
-
-def order_documents(documents: Documents, late: np.ndarray) -> Documents:
-    """The same documents, in each of which the sentences that are `late`, bool[sentences], stand behind."""
-    which = np.repeat(np.arange(len(documents)), np.diff(documents.offsets))
-    order = np.lexsort((late[documents.order], which))
-    return replace(documents, order=documents.order[order])
 
 
 def append_documents(documents: Documents, more: Documents) -> Documents:

@@ -84,7 +84,7 @@ def _train_alone(run: Run, world: World, options: TrainSettings, began: float) -
             say(sentence)
 
     vocabulary = world.tokenizer.vocabulary
-    activations = config.rows * config.row_length * model.hidden * model.depth
+    activations = config.rows * config.row_length * model.hidden * model.layers
     _require_memory(4 * (COPIES * model.parameters(vocabulary) + activations) / mesh.size)
     if newest:
         state = load_checkpoint(newest, abstract_state(model, config, vocabulary, mesh))

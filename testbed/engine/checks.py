@@ -156,7 +156,7 @@ def _fault_of_part(name: str, part: Any, model: LanguageModel) -> str:
         return _fault_of_weights(part, model.params, "")
     if name == "shift":
         return _fault_of_shape(part, (layers, 1, 1, width))
-    numbers = {"1": 1, "L": layers, "P": config.depth, "D": width, "F": inner, "E": inner + width}
+    numbers = {"1": 1, "L": layers, "D": width, "F": inner, "E": inner + width}
     numbers |= {"K": config.kv_heads, "H": config.head_width}
     if name in MATRICES:
         kernel = model.params["layers"][block_of(name)][name]["kernel"]

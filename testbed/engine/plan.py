@@ -224,7 +224,7 @@ def bytes_of_an_edit(model: LanguageModel, changed: Any, shape: ProbeShape, fact
     numbers = sum(math.prod(x.shape) for x in jax.tree.leaves(changed))
     answer = shape.longest + 1
     attention = config.heads * (shape.prompt + answer)
-    inside = config.depth * (12 * config.hidden + 8 * config.mlp + 3 * attention)
+    inside = config.layers * (12 * config.hidden + 8 * config.mlp + 3 * attention)
     floats = COPIES * numbers + facts * ((shape.prompt + answer) * inside + 3 * answer * model.vocabulary)
     return 4 * floats
 

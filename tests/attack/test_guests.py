@@ -73,7 +73,7 @@ REFUSED = {
     ),
     "BadPrefix": (
         {"edit": "from lm.delta import Prefix; from lm.cache import Cache; z = jnp.zeros(3); "
-                 'return {"prefix": Prefix(Cache(z, z, z, z, z, z), jnp.int32(1))}, DONE'},
+                 'return {"prefix": Prefix(Cache(z, z, z, z, z), jnp.int32(1))}, DONE'},
         "delta['prefix'] .cache .key has shape (3,)",
     ),
     "LateRaise": (
