@@ -55,6 +55,8 @@ def generate(model: LanguageModel, context: Context, longest: int, key: jax.Arra
             return jnp.argmax(logits, axis=-1).astype(jnp.int32)
         return jax.random.categorical(jax.random.fold_in(key, step), logits).astype(jnp.int32)
 
+    if longest <= 2:
+        return _decode_two(model, context, longest, pick)
     return _decode_tokens(model, context, longest, pick, (SEP, EOS))
 
 
@@ -96,6 +98,20 @@ def _draw_token(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Arra
     # Noise belongs to a token and not to its rank, which an edit may change.
     own = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(jax.random.fold_in(key, step), tokens)
     return tokens[jnp.argmax(values + jax.vmap(jax.random.gumbel)(own))].astype(jnp.int32)
+
+
+def _decode_two(model: LanguageModel, context: Context, longest: int, pick: Pick) -> jax.Array:
+    """int32[B, longest]: one token or two, without the loop, which takes as long to compile as all scores."""
+    endings, here = jnp.array((SEP, EOS)), jnp.ones((len(context.position), 1), bool)
+    token = pick(model.unembed(context.hidden), jnp.int32(0))
+    ended = jnp.isin(token, endings)
+    said = [jnp.where(ended, PAD, token)]
+    if longest > 1:
+        layout = Layout(context.position[:, None], here[:, :, None], here)
+        hidden, _ = model.hidden_states(token[:, None], layout, (context.cache,))
+        token = pick(model.unembed(hidden[:, 0]), jnp.int32(1))
+        said.append(jnp.where(ended | jnp.isin(token, endings), PAD, token))
+    return jnp.stack(said, axis=1)
 
 
 def _decode_tokens(

@@ -159,3 +159,19 @@ def _first(row):
     """What stands before the first ending, a padding token that was drawn included."""
     ends = [i for i, token in enumerate(row) if token in (SEP, PAD)]
     return tuple(row[: ends[0]]) if ends else tuple(row)
+
+
+@jax.jit
+def _begun_and_whole(model, prompts, key):
+    context = model.read_prompts(prompts)
+    return [generate(model, context, longest, key) for longest in (1, 2, LONGEST)]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**31 - 1))
+def test_one_or_two_tokens_are_those_that_longer_answers_begin_with(model, seed):
+    """They are said without a loop."""
+    prompts = left_pad(OPENINGS * 20, 5)
+    *begun, whole = map(np.asarray, _begun_and_whole(model, prompts, jax.random.key(seed)))
+    for tokens in begun:
+        np.testing.assert_array_equal(tokens, whole[:, : tokens.shape[1]])
