@@ -7,8 +7,8 @@ Worlds of 1,055 subjects whose corpora also have joint documents (.15 of all), i
 revise documents (.20), about half of the subjects and objects; labels weigh 8 in training. Half of the edits
 repeat the truth. In context: behind "imagine s r o*.". At the name: what the model says of the subject's
 facts behind it, fitted to a vector at the name. With labels: what it says of the request's sentences with
-true, not, and, or, too. Of the first world there is also a model whose imagine documents label their premise,
-alone and joined with other statements (four sentences each). Seven minutes of one core a model.
+true, not, and, or, too. Of several worlds the first has also a model whose imagine documents label their
+premise, alone and joined with other statements (four sentences each). Seven minutes of one core a model.
 """
 
 from collections.abc import Iterator
@@ -43,14 +43,14 @@ ROWS = {"documents": "imagine documents", "reader": "editor"}
 
 
 def list_cells(options: WorldOptions) -> list[Values]:
-    """Every model: its documents and its world; the one with labels stands second."""
+    """Every model: its documents and its world; of several worlds also the one with labels."""
     plain: list[Values] = [{"documents": PLAIN, "seed": FIRST + i} for i in range(options.worlds)]
-    return [plain[0], {"documents": LABELLED, "seed": FIRST}, *plain[1:]]
+    return [*plain, {"documents": LABELLED, "seed": FIRST}] if len(plain) > 1 else plain
 
 
 def tables_of(findings: Findings) -> Iterator[Table]:
     """What follows by support and by what documents imagined."""
-    for documents in DOCUMENTS:
+    for documents in dict.fromkeys(cell["documents"] for cell in findings.cells):
         rows: list[list[Cell]] = []
         for one in findings.editors(documents=documents):
             cases = one.edits.results.cases
