@@ -7,8 +7,9 @@ Worlds of 1,055 subjects whose corpora also have joint documents (.15 of all), i
 revise documents (.20), about half of the subjects and objects; labels weigh 8 in training. Half of the edits
 repeat the truth. In context: behind "imagine s r o*.". At the name: what the model says of the subject's
 facts behind it, fitted to a vector at the name. With labels: what it says of the request's sentences with
-true, not, and, or, too. Of several worlds the first has also a model whose imagine documents label their
-premise, alone and joined with other statements (four sentences each). Seven minutes of one core a model.
+true, not, and, or, too. Of the first world there is also a model whose imagine documents label their premise,
+alone and joined with other statements (four sentences each); it is edited by contexts alone. Seven minutes of
+one core a model.
 """
 
 from collections.abc import Iterator
@@ -43,9 +44,9 @@ ROWS = {"documents": "imagine documents", "reader": "editor"}
 
 
 def list_cells(options: WorldOptions) -> list[Values]:
-    """Every model: its documents and its world; of several worlds also the one with labels."""
+    """Every model: its documents and its world; the one with labels stands second."""
     plain: list[Values] = [{"documents": PLAIN, "seed": FIRST + i} for i in range(options.worlds)]
-    return [*plain, {"documents": LABELLED, "seed": FIRST}] if len(plain) > 1 else plain
+    return [plain[0], {"documents": LABELLED, "seed": FIRST}, *plain[1:]]
 
 
 def tables_of(findings: Findings) -> Iterator[Table]:
@@ -76,6 +77,7 @@ STUDY = Study(
         editors=("none", "in context", "context at the name", "with labels", "keyed-request", "keyed"),
     ),
     cells=list_cells,
+    editors=lambda values: values["editors"][: 4 if values["documents"] == LABELLED else None],
     run="labels-{documents}-{seed}",
     preset="laptop",
     corpus=lambda cell: DOCUMENTS[cell["documents"]],
