@@ -401,8 +401,6 @@ class DocumentConfig:
     """Share of imagine documents that also mention another subject, whose facts stay as they are."""
     digressions: float = 0.0
     """Share of imagine documents that say nothing more of their subject, but state facts of another."""
-    imagined_labels: int = 0
-    """Sentences with true, not, and, or about the premise in each imagine document."""
     revise: float = 0.0
     """Share of documents that state an upstream fact, revise it, and then state the new consequence."""
     chosen_subjects: float = 0.5

@@ -16,7 +16,7 @@ t u o', t d p', whose facts stay as they are. Both may fall to the cut of a long
 of s the premise alone, and goes on about t, of whom it has said nothing: what is so of t.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ BYSTANDER_FACTS = 2
 class Lines(NamedTuple):
     """Sentences of documents in the making, of smaller rank first.
 
-    `old` is the index of a sentence of the corpus, or -1 for a new one of the given kind, atoms and label.
+    `old` is the index of a sentence of the corpus, or -1 for a new one of the given kind and atom.
     """
 
     document: np.ndarray
@@ -45,8 +45,6 @@ class Lines(NamedTuple):
     old: np.ndarray
     kind: np.ndarray
     atom: np.ndarray
-    second: np.ndarray
-    label: np.ndarray
 
 
 class Premises(NamedTuple):
@@ -70,18 +68,13 @@ class Premises(NamedTuple):
 def repeat_lines(document: np.ndarray, rank: int, old: np.ndarray) -> Lines:
     """Lines that repeat sentences of the corpus."""
     n = len(document)
-    nothing = np.zeros((n, 3), np.int32)
-    return Lines(
-        document, np.full(n, rank), old, np.full(n, Kind.ATOMIC), nothing, nothing, np.zeros(n, bool)
-    )
+    return Lines(document, np.full(n, rank), old, np.full(n, Kind.ATOMIC), np.zeros((n, 3), np.int32))
 
 
 def write_lines(document: np.ndarray, rank: int, kind: Kind, *atom: np.ndarray) -> Lines:
     """Lines that nobody has said yet; `atom` is subject, relation and object."""
     n = len(document)
-    none, second = np.full(n, -1), np.full((n, 3), -1)
-    kinds = np.full(n, kind)
-    return Lines(document, np.full(n, rank), none, kinds, np.column_stack(atom), second, np.zeros(n, bool))
+    return Lines(document, np.full(n, rank), np.full(n, -1), np.full(n, kind), np.column_stack(atom))
 
 
 class Statements:
@@ -180,7 +173,6 @@ def write_further_documents(
         lines += _suppose_premises(graph, truth, statements, premises, word, rng)
         if word == Kind.IMAGINE:
             lines += _bind_premises(graph, statements, chosen, premises, config, rng)
-            lines += [_label_premises(graph, truth, statements, premises, config.imagined_labels, rng)]
     kinds = np.repeat((DocumentKind.JOINT, DocumentKind.IMAGINE, DocumentKind.REVISE), counts)
     return _assemble_documents(lines, kinds, np.concatenate(subjects), len(sentences), config.length, rng)
 
@@ -311,41 +303,6 @@ def _bind_premises(
     ]
 
 
-def _label_premises(
-    graph: KnowledgeGraph,
-    truth: np.ndarray,
-    statements: Statements,
-    premises: Premises,
-    count: int,
-    rng: np.random.Generator,
-) -> Lines:
-    """Labels of a premise, or of the fact as it is, alone and joined with true and false facts of others."""
-    at = np.repeat(np.arange(len(premises.fact)), count)
-    n, fact = len(at), premises.fact[at]
-    is_new, is_so, first = rng.random((3, n)) < 0.5
-    own = np.column_stack(
-        [graph.subject[fact], graph.relation[fact], np.where(is_new, premises.target[at], truth[fact])]
-    )
-    others = rng.choice(np.flatnonzero(statements.stated_fact(np.arange(len(graph)))), n)
-    wrong = np.empty(n, np.int64)
-    for relation in np.unique(graph.relation[others]).tolist():
-        mine = graph.relation[others] == relation
-        wrong[mine] = other_objects(graph.candidates_of(relation), truth[others[mine]], rng)
-    objects = np.where(is_so, truth[others], wrong)
-    other = np.column_stack([graph.subject[others], graph.relation[others], objects])
-    kind = rng.choice([Kind.TRUTH, Kind.NOT, Kind.AND, Kind.OR], n)
-    is_joined = (kind == Kind.AND) | (kind == Kind.OR)
-    swapped = (is_joined & first)[:, None]
-    label = np.select(
-        [kind == Kind.TRUTH, kind == Kind.NOT, kind == Kind.AND],
-        [is_new, ~is_new, is_new & is_so],
-        is_new | is_so,
-    )
-    atom, second = np.where(swapped, other, own), np.where(swapped, own, other)
-    second = np.where(is_joined[:, None], second, -1)
-    return Lines(premises.document[at], np.full(n, 1), np.full(n, -1), kind, atom, second, label)
-
-
 def _state_premises(graph: KnowledgeGraph, premises: Premises, rank: int, kind: Kind) -> Lines:
     """A line for each premise, in the words of such a sentence."""
     fact = premises.fact
@@ -423,11 +380,7 @@ def _assemble_documents(
     within = np.arange(len(order)) - first[lines.document[order]]
     lines = Lines(*(column[order[within < longest]] for column in lines))
     fresh = lines.old < 0
-    further = replace(
-        make_sentences(lines.kind[fresh], lines.atom[fresh]),
-        b=lines.second[fresh].astype(np.int32),
-        label=lines.label[fresh],
-    )
+    further = make_sentences(lines.kind[fresh], lines.atom[fresh])
     index = np.where(fresh, known + np.cumsum(fresh) - 1, lines.old)
     offsets = np.searchsorted(lines.document, np.arange(len(kinds) + 1))
     return further, Documents(

@@ -14,13 +14,11 @@ class DistillationConfig:
     anchor: float = 16.0
     """Weight of other facts, which should stay; the request has weight 1. 0: no other facts."""
     at_once: int = 16
-    """Other facts, and joined sentences, that are drawn for every step."""
-    labels: float = 0.0
-    """Weight of each kind of sentence about the request with true, not, and, or; 0: none."""
+    """Other facts that are drawn for every step."""
 
     def __post_init__(self) -> None:
         require_positive({}, {"at_once": self.at_once})
-        require_not_negative({"anchor": self.anchor, "labels": self.labels})
+        require_not_negative({"anchor": self.anchor})
 
 
 EDITORS = (

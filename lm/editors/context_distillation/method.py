@@ -5,9 +5,6 @@ adapter with which it answers questions about the subject as the teacher does, e
 likely that the teacher brings it up: min over A, B of
 sum_q w_q KL(p_W(. | "imagine s r o*.", q) || p_{W + AB}(. | q)). Needs a model whose corpus had such passages
 (`--documents.imagine`).
-
-With `labels` q are also sentences about the request, alone and joined with practice facts of others, up to
-"is": "s r o*", "not s r o*", "s r o* and t r' p", and so on. Their labels, too, are the teacher's.
 """
 
 from dataclasses import dataclass
@@ -17,15 +14,7 @@ import jax.numpy as jnp
 
 from corpus.text.tokenizer import BOS, PAD, Word
 from lm.delta import Delta
-from lm.editors.asking import (
-    pad_left_to,
-    quote_sentence,
-    relations_of,
-    side_by_side,
-    stem_of,
-    strip_ending,
-    strip_opening,
-)
+from lm.editors.asking import pad_left_to, relations_of, side_by_side, stem_of, strip_opening
 from lm.editors.context_distillation import DistillationConfig
 from lm.editors.interface import CorpusSample, Info, Request
 from lm.editors.self_bayes.revision import (
@@ -43,9 +32,6 @@ from lm.editors.self_bayes.revision import (
 from lm.editors.self_bayes.storage import subjects_of
 from lm.language_model import LanguageModel
 
-PARTNERS = 32
-"""Practice facts that the request is joined with by and or or."""
-
 
 @dataclass(frozen=True)
 class ContextDistillation(FittedEditor):
@@ -55,12 +41,11 @@ class ContextDistillation(FittedEditor):
 
     def prepare(self, model: LanguageModel, corpus_sample: CorpusSample) -> dict:
         """The relations, the word that opens a passage about another world, and text that is to stay."""
-        practice = corpus_sample.practice
+        opening = corpus_sample.practice.prompt[:, 0]
         return {
             "relations": jnp.asarray(relations_of(corpus_sample.vocabulary)),
             "imagine": jnp.asarray(corpus_sample.vocabulary.words)[Word.IMAGINE],
-            "others": jnp.asarray(practice.prompt[:, 0]),
-            "objects": jnp.asarray(practice.answer[:, 0]),
+            "others": jnp.asarray(opening),
             "words": jnp.asarray(corpus_sample.vocabulary.words),
         }
 
@@ -80,19 +65,14 @@ class ContextDistillation(FittedEditor):
             stays = make_anchors(others, self.config.anchor / len(others))
             tokens_read += count_tokens(others)
             tasks.append(Task(make_goal(model, stays), self.config.at_once))
-        if self.config.labels:
-            each = zip(*(self._label_goals(model, state, fact) for fact in facts), strict=True)
-            for goals, drawn in zip(each, (0, self.config.at_once), strict=True):
-                goal = jax.tree.map(lambda *x: jnp.concatenate(x), *goals)
-                premises = count_tokens(request.prompt, request.answer) * (len(goal.changes) // len(facts))
-                tokens_read += count_tokens(goal.targets.prompts) + premises
-                tasks.append(Task(goal, drawn))
         subjects = subjects_of(request, state["words"])
         return fit_goals(model, tasks, self.config.fit, key, tokens_read, subjects)
 
     def _teacher_goal(self, model: LanguageModel, state: dict, request: Request) -> Goal:
         stem, relations = stem_of(request), state["relations"]
-        passage = side_by_side(_imagine_request(state, request), strip_opening(stem))
+        own = strip_opening(request.prompt[None])
+        opening = jnp.stack([jnp.int32(BOS), state["imagine"].astype(jnp.int32)])[None]
+        passage = side_by_side(opening, own, request.answer[None], strip_opening(stem))
         says = next_log_probabilities(model, side_by_side(passage, relations))
         # A relation is brought up by the first token of its name.
         first = jnp.take_along_axis(relations, jnp.argmax(relations != PAD, axis=1)[:, None], axis=1)[:, 0]
@@ -112,34 +92,3 @@ class ContextDistillation(FittedEditor):
         )
         before = next_log_probabilities(model, prompts[:1])
         return Goal(targets, jnp.concatenate([before, says]), weight > 0.1)
-
-    def _label_goals(self, model: LanguageModel, state: dict, request: Request) -> tuple[Goal, Goal]:
-        """What the teacher says of sentences about the request, alone and joined with others."""
-        own = side_by_side(strip_opening(request.prompt[None]), strip_ending(request.answer[None]))
-        other = side_by_side(strip_opening(state["others"]), strip_ending(state["objects"]))[:PARTNERS]
-        word = {w: state["words"][w][None, None] for w in (Word.NOT, Word.AND, Word.OR)}
-        joined = [
-            quote_sentence(state["words"], first, word[w], second)
-            for w in (Word.AND, Word.OR)
-            for first, second in ((own, other), (other, own))
-        ]
-        width = joined[0].shape[1]
-        alone = [
-            pad_left_to(quote_sentence(state["words"], *parts), width)
-            for parts in ((own,), (word[Word.NOT], own))
-        ]
-
-        def goal_of(prompts: jax.Array, weight: float) -> Goal:
-            says = next_log_probabilities(
-                model, side_by_side(_imagine_request(state, request), strip_opening(prompts))
-            )
-            return Goal(make_anchors(prompts, weight), says, jnp.ones(len(prompts), bool))
-
-        weight = self.config.labels
-        return goal_of(jnp.concatenate(alone), weight), goal_of(jnp.concatenate(joined), weight / len(other))
-
-
-def _imagine_request(state: dict, request: Request) -> jax.Array:
-    """int32[1, P]: "imagine s r o*." at the beginning of a document."""
-    opening = jnp.stack([jnp.int32(BOS), state["imagine"].astype(jnp.int32)])[None]
-    return side_by_side(opening, strip_opening(request.prompt[None]), request.answer[None])
