@@ -418,7 +418,7 @@ def record_tables(
     if not command:
         name = name_of_module(sys.modules[type(options).__module__])
         title, command = title or name.replace("_", "-"), command_of_options(name, options, type(options)())
-    settings = {key: value for key, value in asdict(options).items() if key not in PLACES}
+    settings = {key: _name_files(value) for key, value in asdict(options).items() if key not in PLACES}
     folder = write_record(run, title, command, shown, rows, names, settings, **trees)
     say(f"record: {folder}")
     return folder
@@ -439,6 +439,13 @@ def command_of_options(name: str, options: Any, default: Any) -> str:
         if one.name in ("path", "facts") and value:
             words.append(f"{option} FOLDER")
         elif one.name not in PLACES and value != getattr(default, one.name):
-            several = value if isinstance(value, tuple) else (value,)
+            several = _name_files(value if isinstance(value, tuple) else (value,))
             words.append(option if value is True else " ".join([option, *map(quote, map(str, several))]))
     return " ".join([f"python -m experiments.{name}", *words])
+
+
+def _name_files(value: Any) -> Any:
+    """A file by its name alone, since a record knows no folder of a machine; everything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(map(_name_files, value))
+    return value.name if isinstance(value, Path) else value

@@ -37,13 +37,20 @@ class Sampling(NamedTuple):
     longest: Array
 
 
-def generate(model: LanguageModel, context: Context, longest: int, key: jax.Array | None = None) -> jax.Array:
+def generate(
+    model: LanguageModel,
+    context: Context,
+    longest: int,
+    key: jax.Array | None = None,
+    last: Sequence[int] = (),
+) -> jax.Array:
     """The next tokens, up to "." or the end of the document: always the most probable one, or sampled.
 
     Args:
         context: B prompts that were read.
         longest: most tokens to generate, the ending included; static under jit.
         key: to sample by; None takes the most probable tokens.
+        last: tokens behind which nobody reads on, so that they end a row, too, and stand in it.
 
     Returns:
         int32[B, longest]: generated tokens, PAD from the ending on. A row that never ends within
@@ -55,7 +62,9 @@ def generate(model: LanguageModel, context: Context, longest: int, key: jax.Arra
             return jnp.argmax(logits, axis=-1).astype(jnp.int32)
         return jax.random.categorical(jax.random.fold_in(key, step), logits).astype(jnp.int32)
 
-    return _decode_tokens(model, context, longest, pick, (SEP, EOS))
+    if longest <= 2:
+        return _decode_two(model, context, longest, pick, last)
+    return _decode_tokens(model, context, longest, pick, (SEP, EOS), last=last)
 
 
 def write(
@@ -98,6 +107,23 @@ def _draw_token(logits: jax.Array, key: jax.Array, how: Sampling, step: jax.Arra
     return tokens[jnp.argmax(values + jax.vmap(jax.random.gumbel)(own))].astype(jnp.int32)
 
 
+def _decode_two(
+    model: LanguageModel, context: Context, longest: int, pick: Pick, last: Sequence[int]
+) -> jax.Array:
+    """int32[B, longest]: one token or two, without the loop, which takes as long to compile as all scores."""
+    endings, here = jnp.array((SEP, EOS)), jnp.ones((len(context.position), 1), bool)
+    token = pick(model.unembed(context.hidden), jnp.int32(0))
+    ended = jnp.isin(token, endings)
+    said = [jnp.where(ended, PAD, token)]
+    if longest > 1:
+        layout = Layout(context.position[:, None], here[:, :, None], here)
+        hidden, _ = model.hidden_states(token[:, None], layout, (context.cache,))
+        token = pick(model.unembed(hidden[:, 0]), jnp.int32(1))
+        ended |= jnp.isin(said[0], jnp.array(last, jnp.int32)) | jnp.isin(token, endings)
+        said.append(jnp.where(ended, PAD, token))
+    return jnp.stack(said, axis=1)
+
+
 def _decode_tokens(
     model: LanguageModel,
     context: Context,
@@ -105,8 +131,11 @@ def _decode_tokens(
     pick: Pick,
     endings: Sequence[int],
     limit: Array | int | None = None,
+    last: Sequence[int] = (),
 ) -> jax.Array:
     """int32[B, longest]: what is said up to the first of the `endings` or a limit, PAD from there on.
+
+    Behind one of the `last` tokens, which is said, there is nothing but PAD either.
 
     Every token is read once. Keys and values of what was said lately are kept apart from those before it,
     which a loop then only reads, and never copies.
@@ -129,6 +158,8 @@ def _decode_tokens(
             ended = ended | jnp.isin(token, jnp.array(endings))
             # An ended row goes on being decoded beside the others; what it says is dropped.
             tokens = tokens.at[:, step].set(jnp.where(ended, PAD, token))
+            if last:
+                ended |= jnp.isin(token, jnp.array(last))
             here = jnp.ones((rows, 1), bool)
             layout = Layout((context.position + step)[:, None], here[:, :, None], here)
             hidden, own = model.hidden_states(token[:, None], layout, (settled, lately))

@@ -33,9 +33,7 @@ def command_for(run: Run, stage: str, typed: str = "") -> str:
         corpus = _stage_settings(run, "corpus")
         nearest = _nearest_preset(corpus, CORPUS)[0] if corpus else run.name
         preset = next((one for one in (typed, nearest) if one in PRESETS[name]), "")
-    preset = "" if preset == DEFAULT_PRESET else preset
-    words = [f"python -m testbed.{name}", preset, rest and shlex.quote(rest), run.options, shlex.join(flags)]
-    return " ".join(word for word in words if word)
+    return _join_words(name, preset, rest and shlex.quote(rest), run, flags)
 
 
 def preset_of_run(run: Run) -> str:
@@ -50,16 +48,18 @@ def edit_command(run: Run, config: Mapping[str, Any]) -> str:
     editor = config["editor"]
     preset, flags = _flags_of_cases(config["settings"])
     flags += _own_flags(editor, config, EDIT[preset].configs)
-    preset = "" if preset == DEFAULT_PRESET else preset
-    words = ["python -m testbed.edit", preset, shlex.quote(editor), run.options, shlex.join(flags)]
-    return " ".join(word for word in words if word)
+    return _join_words("edit", preset, shlex.quote(editor), run, flags)
 
 
 def score_command(run: Run, settings: Mapping[str, Any]) -> str:
     """The command that scores answers to cases, from the settings that the cases were exported with."""
     preset, flags = _flags_of_cases(settings)
+    return _join_words("score", preset, "answers --name my-editor", run, flags)
+
+
+def _join_words(name: str, preset: str, names: str, run: Run, flags: list[str]) -> str:
     preset = "" if preset == DEFAULT_PRESET else preset
-    words = ["python -m testbed.score", preset, "answers --name my-editor", run.options, shlex.join(flags)]
+    words = [f"python -m testbed.{name}", preset, names, run.options, shlex.join(flags)]
     return " ".join(word for word in words if word)
 
 

@@ -20,6 +20,8 @@ from testbed.cells import as_json, cell_text, escape_controls
 from testbed.waiting import doing, was_heard
 
 SECONDS_BETWEEN_LINES = 10.0
+SECONDS_TO_ESTIMATE = 1.0
+"""From the first advance, which waits for programs to be compiled, to a first estimate of the time left."""
 LEAST_WIDTH = 20
 WIDEST = 1000
 """Columns where no terminal is, so that a file or another program gets every row on a line."""
@@ -67,13 +69,16 @@ def _show_lines(description: str, total: int, done: int) -> Iterator[Callable[..
         nonlocal steps_made, first, last, since, last_note
         doing("")
         steps_made, last_note, now = steps_made + steps, note or last_note, time.perf_counter()
-        if first == done:
+        is_first = first == done
+        if is_first:
             first, since = steps_made, now
         if now - last >= SECONDS_BETWEEN_LINES and steps_made < total:
             last, speed = now, (steps_made - first) / (now - since) if now > since else 0.0
             show(
                 f", {speed:,.3g} a second, {format_time((total - steps_made) / speed)} left" if speed else ""
             )
+        if is_first:
+            last = now + SECONDS_TO_ESTIMATE - SECONDS_BETWEEN_LINES
 
     yield advance
     show(f" in {format_time(time.perf_counter() - began)}")

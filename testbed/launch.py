@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -278,25 +278,13 @@ def _add_own_settings(options: Options, args: Sequence[str]) -> Options:
             key: config for key, config in changes["configs"].items() if key in options_shown
         }
     if hasattr(options, "evaluations"):
-        own = {prefix_of(name): evaluation_named(name)() for name in _named_after("--evaluation", args)}
+        names = [name for name in _values_of("--evaluation", args) if OWN.fullmatch(name)]
+        own = {prefix_of(name): evaluation_named(name)() for name in names}
         changes["evaluations"] = options.evaluations | own
     if hasattr(options, "evaluation") and hasattr(options, "evaluations") and HELP & set(args):
-        words = [part for word in args for part in word.split("=", 1)]
-        chosen = [name for option, name in pairwise(words) if option == "--evaluation"]
-        prefix = prefix_of([options.evaluation, *chosen][-1])
+        prefix = prefix_of([options.evaluation, *_values_of("--evaluation", args)][-1])
         changes["evaluations"] = {key: one for key, one in changes["evaluations"].items() if key == prefix}
     return replace(options, **changes) if changes else options  # type: ignore[type-var]
-
-
-def _named_after(option: str, arguments: Sequence[str]) -> Iterator[str]:
-    """The user's own classes that follow an option on a command line."""
-    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    following = False
-    for word in words:
-        if word.startswith("--"):
-            following = word == option
-        elif following and OWN.fullmatch(word):
-            yield word
 
 
 def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
@@ -325,14 +313,17 @@ def own_configurations(arguments: Sequence[str]) -> dict[str, Any]:
 
 def configs_of_one(configs: dict[str, Any], arguments: Sequence[str], editor: str) -> dict[str, Any]:
     """The hyper-parameters of the one editor that a command line names by --editor; `editor` without."""
-    words = _split_words(arguments)
-    editors = [word for before, word in pairwise(words) if before == "--editor"]
     try:
-        options = whose_options([editor, *editors][-1]).options
+        options = whose_options([editor, *_values_of("--editor", arguments)][-1]).options
     except InputError:
         # Whoever makes the editor says so.
         return configs
     return {key: config for key, config in configs.items() if key == options}
+
+
+def _values_of(option: str, arguments: Sequence[str]) -> list[str]:
+    """Every word behind an option that takes one."""
+    return [word for before, word in pairwise(_split_words(arguments)) if before == option]
 
 
 def _split_words(arguments: Sequence[str]) -> list[str]:

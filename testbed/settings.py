@@ -17,6 +17,7 @@ from testbed.run.settings import (
     Learned,
     PaperAgentConfig,
     RequestName,
+    RunSettings,
     as_plain_data,
     check_agent_name,
     check_seed,
@@ -43,13 +44,9 @@ class CaseConfig:
 
 
 @dataclass(frozen=True)
-class CaseSettings:
+class CaseSettings(RunSettings):
     """Which model is edited, what is asked of it, and the agent that it is compared with."""
 
-    run: str = field(default="demo", metadata=NO_RESULT)
-    """Name of the run."""
-    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
-    """Folder of all runs."""
     checkpoint: Literal["last", "best"] = "last"
     """Which model is edited: the one at the end of training, or the most accurate one."""
     sequential: int = 1
@@ -180,13 +177,9 @@ class TuneSettings(EditSettings):
 
 
 @dataclass(frozen=True)
-class ReportSettings:
+class ReportSettings(RunSettings):
     """Which runs to report on, and what editors are compared with."""
 
-    run: str = "demo"
-    """Name of the run; the report is written into its folder."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     and_runs: tuple[str, ...] = ()
     """Further runs, such as other seeds; results of an editor with the same settings are pooled."""
     to: Path | None = None
@@ -208,7 +201,7 @@ class ReportSettings:
 
 
 @dataclass(frozen=True)
-class AskSettings:
+class AskSettings(RunSettings):
     """A question to model and agent, and an edit to make before it."""
 
     question: tyro.conf.Positional[str] = ""
@@ -229,10 +222,6 @@ class AskSettings:
     request: RequestName = "evidence"
     """How the agent takes the edit: as one more piece of evidence, as a correction of an error, or as a
     change of the world (do). Only the exact agent knows the last two."""
-    run: str = "demo"
-    """Name of the run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     top: int = 5
     """How many answers to show."""
     credence: float = 0.95
@@ -254,27 +243,19 @@ class AskSettings:
 
 
 @dataclass(frozen=True)
-class RemoveSettings:
+class RemoveSettings(RunSettings):
     """What to remove."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
     """Editors, or folders of edits; without any, the whole run."""
-    run: str = "demo"
-    """Name of the run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     yes: bool = False
     """Do not ask."""
 
 
 @dataclass(frozen=True)
-class VerifySettings:
+class VerifySettings(RunSettings):
     """Which run to check, and how closely."""
 
-    run: str = "demo"
-    """Name of the run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     whole: bool = False
     """Make everything again in a scratch folder, from the seed or table to the last metric, and compare."""
 
@@ -374,15 +355,11 @@ class ExamineSettings:
 
 
 @dataclass(frozen=True)
-class DemoSettings:
+class DemoSettings(RunSettings):
     """Everything, from nothing to a report."""
 
     preset: tyro.conf.Positional[Literal["tiny", "laptop", "small", "paper"]] = "tiny"
     """Scale of every stage."""
-    run: str = "demo"
-    """Name of the run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
     editors: tuple[str, ...] = ("lora-down", "embeddings")
     """Which editors; the others are compared with the first."""
     seed: int = 0
@@ -392,16 +369,6 @@ class DemoSettings:
         check_seed(self.seed)
         if not self.editors:
             raise ValueError("name at least one editor")
-
-
-@dataclass(frozen=True)
-class EditorsSettings:
-    """Whose edits say what one costs."""
-
-    run: str = "demo"
-    """Name of the run."""
-    runs: Path = Path("runs")
-    """Folder of all runs."""
 
 
 @dataclass(frozen=True)

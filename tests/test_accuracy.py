@@ -10,9 +10,9 @@ from lm.config import ModelConfig
 from lm.flops import attainable_flops, flops_per_token
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
-from lm.model import init_params
+from lm.model import parameter_shapes
 from testbed.run.trainer import label_accuracy, sample_labelled
-from tests.toys import read_whole
+from tests.toys import random_model, read_whole
 
 SHAPE = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width=4)
 
@@ -20,7 +20,7 @@ SHAPE = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width
 def test_labels_are_right_as_one_by_one(world):
     """With the head turned towards "true" and "false", so that both are said."""
     tokenizer = world.tokenizer
-    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init_params(SHAPE, tokenizer.vocabulary, 3))
+    params = random_model(tokenizer.vocabulary, SHAPE, 3, times=9).params
     words = np.array([tokenizer.word(Word.TRUE), tokenizer.word(Word.FALSE)])
     params["head"]["kernel"] = params["head"]["kernel"].at[:, words].multiply(20)
     model = LanguageModel(SHAPE, params)
@@ -48,7 +48,7 @@ def test_work_is_what_the_compiler_counts():
     """XLA's own count of a step without attention's causal half, within what small operations add."""
     model = ModelConfig(hidden=64, mlp=128, layers=2, heads=2, kv_heads=1, head_width=32, unroll=2)
     vocabulary, rows = 320, np.full((3, 48), 7, np.int32)
-    params = init_params(model, vocabulary, 0)
+    params = parameter_shapes(model, vocabulary)
     step = jax.jit(jax.grad(next_token_loss, argnums=1), static_argnums=(0, 3))
     counted = step.lower(model, params, rows, 10_000).cost_analysis()["flops"]
     assert flops_per_token(model, vocabulary, 48) * rows.size == pytest.approx(counted, rel=0.15)

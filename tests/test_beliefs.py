@@ -16,9 +16,8 @@ from lm.editors.interface import vocabulary_of
 from lm.editors.self_bayes import BeliefConfig, beliefs, recall
 from lm.editors.self_bayes.beliefs import read_beliefs
 from lm.editors.self_bayes.recall import recall_beliefs
-from lm.editors.self_bayes.revision import next_log_probabilities
 from lm.editors.self_bayes.subjects import FAINT, search_beginnings, usual_probability
-from tests.toys import random_model
+from tests.toys import random_model, say_next
 
 FEW = BeliefConfig(samples=1024, top=16)
 
@@ -57,7 +56,7 @@ def test_beliefs_are_the_models_probabilities(toy, read):
         prompts = np.concatenate(
             [read.subjects[:5], np.repeat(relations[r][None], len(read.subjects[:5]), axis=0)], axis=1
         )
-        p = np.exp(next_log_probabilities(toy.model, prompts))
+        p = np.exp(say_next(toy.model, prompts))
         for s in range(5):
             first = read.objects[read.top[r, s], 0]
             believed = read.p[r, s] > 0
@@ -117,7 +116,7 @@ def test_a_document_begins_as_often_as_is_found(toy):
         row, expected = tokens[tokens != PAD], 1.0
         for at, token in enumerate(row):
             prompt = np.append(BOS, row[:at]).astype(np.int32)[None]
-            expected *= np.exp(next_log_probabilities(toy.model, prompt))[0, token]
+            expected *= np.exp(say_next(toy.model, prompt))[0, token]
         assert first & set(row.tolist()) or np.isclose(p, expected, rtol=1e-3)
 
 
@@ -128,7 +127,7 @@ def test_of_relations_that_begin_alike_the_longer_one_is_meant(world, monkeypatc
     found = search_beginnings(model, relations, set(), 1, 1e-3)
 
     def p(prompt, token):
-        return np.exp(next_log_probabilities(model, np.array([[BOS, *prompt]], np.int32)))[0, token]
+        return np.exp(say_next(model, np.array([[BOS, *prompt]], np.int32)))[0, token]
 
     for tokens, got in zip(found.tokens[:5], found.relation_probability, strict=False):
         name = tokens[tokens != PAD].tolist()
@@ -196,9 +195,9 @@ def test_a_killed_reading_goes_on(toy, read, tmp_path, monkeypatch):
 
 def test_samples_follow_the_models_probabilities(toy):
     prompts = np.full((3000, 1), BOS, np.int32)
-    context = toy.model.read_prompts(prompts)
-    first = np.asarray(generate(toy.model, context, 1, jax.random.key(0)))[:, 0]
-    p = np.exp(next_log_probabilities(toy.model, prompts[:1]))[0].astype(float)
+    generated = jax.jit(lambda model, key: generate(model, model.read_prompts(prompts), 1, key))
+    first = np.asarray(generated(toy.model, jax.random.key(0)))[:, 0]
+    p = np.exp(say_next(toy.model, prompts[:1]))[0].astype(float)
     p[PAD] += p[[SEP, 2]].sum()
     p[[SEP, 2]] = 0
     often = p * len(prompts) > 8

@@ -1,5 +1,7 @@
 """Edits as data: composing, folding and settling them, and what each kind does to the model."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from corpus.text.tokenizer import BOS, PAD, SEP
-from lm.attention import left_padded_layout, packed_layout
+from lm.attention import left_padded_layout
 from lm.decoding import generate
 from lm.delta import (
     MATRICES,
@@ -41,6 +43,12 @@ def model():
 @jax.jit
 def logits(model, tokens=PROMPTS):
     return model.logits(tokens, left_padded_layout(tokens))
+
+
+# Compiled whole, which is far quicker than operation by operation.
+carry = jax.jit(add_to_carry, static_argnums=2)
+folded_of = jax.jit(partial(fold_delta, vocabulary=VOCABULARY))
+look_up = jax.jit(Codebook.look_up)
 
 
 def low_rank(name):
@@ -81,7 +89,7 @@ def memory(model, key):
 def codebook(model, key):
     """Of two entries: what an MLP reads of one prompt's last token, and something far away."""
     read = model.activations(PROMPTS, left_padded_layout(PROMPTS)).mlp_inputs
-    number = int(jax.random.randint(key, (), 0, len(PROMPTS)))
+    number = jax.random.randint(key, (), 0, len(PROMPTS))
     keys = jnp.stack([read[:, number, -1], 100 + read[:, 0, -1]], axis=1)
     return {"codebook": Codebook(keys, jax.random.normal(key, keys.shape), jnp.full(keys.shape[:2], 0.3))}
 
@@ -118,6 +126,7 @@ def everything(model, key):
 )
 def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
     """Three edits, and room for exactly three; after each, whatever way it is carried."""
+    make, fold = jax.jit(make), jax.jit(lambda earlier, one: compose_deltas(earlier, folded_of(one)))
     deltas = [make(model, jax.random.key(i)) for i in range(EDITS)]
     carried, edited, folded = empty_carry(deltas[0], VOCABULARY, EDITS), model, {}
     before, nothing = logits(model), logits(model.with_delta(carried))
@@ -128,8 +137,8 @@ def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
         np.testing.assert_array_equal(nothing, before)
     for i, delta in enumerate(deltas):
         shapes = jax.tree.map(jnp.shape, carried)
-        carried, edited = add_to_carry(carried, delta, VOCABULARY, jnp.int32(i)), edited.with_delta(delta)
-        folded = compose_deltas(folded, fold_delta(delta, VOCABULARY))
+        carried, edited = carry(carried, delta, VOCABULARY, i), edited.with_delta(delta)
+        folded = fold(folded, delta)
         assert jax.tree.map(jnp.shape, carried) == shapes
         after = logits(edited)
         np.testing.assert_allclose(logits(model.with_delta(carried)), after, rtol=1e-3, atol=1e-3)
@@ -140,11 +149,11 @@ def test_a_sequence_is_the_same_composed_folded_or_settled(make, model):
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_low_rank_part_is_the_merged_weight(name, model):
-    delta = low_rank(name)(model, jax.random.key(0))
-    a, b = delta[name]
+    delta = jax.jit(low_rank(name))(model, jax.random.key(0))
+    a, b = map(np.asarray, delta[name])
     other = LanguageModel(SMALL, merged(model.params, {name: a @ b}))
     np.testing.assert_allclose(logits(model.with_delta(delta)), logits(other), rtol=1e-3, atol=1e-3)
-    folded = fold_delta(delta, VOCABULARY)["weights"]
+    folded = folded_of(delta)["weights"]
     again = LanguageModel(SMALL, merged(model.params, {name: jax.tree.leaves(folded)[0]}))
     np.testing.assert_allclose(logits(again), logits(other), rtol=1e-3, atol=1e-3)
 
@@ -160,7 +169,7 @@ def test_rows_add_to_a_table_whatever_their_tokens(tokens, seed):
     for token, value in zip(tokens, values, strict=True):
         if token >= 0:
             table[token] += value
-    got = fold_delta({"embedding": Rows(jnp.array(tokens), jnp.array(values))}, VOCABULARY)
+    got = folded_of({"embedding": Rows(np.array(tokens), values)})
     np.testing.assert_allclose(got["weights"]["embedding"], table, atol=1e-5)
 
 
@@ -185,7 +194,7 @@ def test_the_nearest_of_the_latest_keys_decides(entries, seed):
         if inside:
             least = min(distance[n] for n in inside)
             expected[0, t] = book.values[max(n for n in inside if distance[n] == least)]
-    np.testing.assert_array_equal(Codebook(*map(jnp.asarray, book)).look_up(x, out), expected)
+    np.testing.assert_array_equal(look_up(book, x, out), expected)
 
 
 def continued(model, text, prompt):
@@ -243,7 +252,7 @@ def test_rows_of_several_documents_each_stand_behind_the_prefix(model):
     text = np.array([9, 11])
     row = np.array([[BOS, 5, 6, 7, BOS, 8, 9, PAD]])
     edited = model.with_delta(prefix_of(model, text))
-    got = np.asarray(edited.logits(row, packed_layout(row, BOS)))[0]
+    got = np.asarray(read_whole(edited, row))[0]
     np.testing.assert_allclose(got[3], continued(model, text, [5, 6, 7]), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(got[6], continued(model, text, [8, 9]), rtol=1e-3, atol=1e-4)
 

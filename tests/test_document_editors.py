@@ -12,9 +12,7 @@ from lm.editors.asking import compact_rows
 from lm.editors.documents import DocumentsConfig
 from lm.editors.documents.method import Documents, ask_behind, spell_request, write_documents
 from lm.editors.interface import CorpusSample, make_requests, vocabulary_of
-from lm.language_model import LanguageModel
-from lm.model import init_params
-from tests.toys import CONFIG
+from tests.toys import CONFIG, random_model
 from tests.worlds import make_world
 
 
@@ -60,12 +58,12 @@ def test_impossible_recipes_are_refused(wrong):
 def test_consequences_are_what_the_model_says_behind_the_request():
     world = make_world()
     tokenizer, graph = world.tokenizer, world.graph
-    model = LanguageModel(CONFIG, init_params(CONFIG, tokenizer.vocabulary, 0))
+    model = random_model(tokenizer.vocabulary, CONFIG, times=1)
     s, r, o = int(graph.subject[0]), int(graph.relation[0]), int(graph.objects[2])
     request = jax.tree.map(lambda x: x[0, 0], make_requests(tokenizer, [(s, r, o)], [0.0], [0.9], 6, 3))
     sample = CorpusSample(np.zeros((1, 1)), request, vocabulary_of(tokenizer))
     state = Documents(DocumentsConfig()).prepare(model, sample)
-    rows, _ = ask_behind(model, state, request)
+    rows, _ = jax.jit(ask_behind)(model, state, request)
     said = [row[row != PAD].tolist() for row in np.asarray(compact_rows(rows))]
     context = [*tokenizer.prompt(s, r), *tokenizer.entity(o), SEP]
     for other, sentence in enumerate(said):

@@ -95,7 +95,7 @@ STORES = ("rome", "rome, last token", "memit")
 SELDOM = (
     "lora-down, rank 3", "lora-all", "full", "full-early", "full-late", "ft-constrained", "rome",
     "rome, last token", "memit", "mend", "in-context, imagine", "grace", "self-bayes", "count-based",
-    "context-distillation", "keyed", "keyed-counting", "sparse", "documents",
+    "context-distillation", "keyed", "keyed-counting", "sparse", "documents", "documents-request",
 )  # fmt: skip
 """Relatives of other editors here: compiling their batteries takes minutes, and `make slow` does."""
 

@@ -59,7 +59,7 @@ EVERY = {
         "100",
         (
             "The three kinds of others", "Group or frequency", "(Table 5)", "Flaws of texts",
-            "How often a judge by keywords would err", "(Tables 10 to 15)", "printed", "n = ",
+            "(Tables 10 to 15)", "printed", "n = ",
         ),
         {"Bayesian reader, do", f"none, told {CONTROL}", "frequency reader"},
         ("success", "kept.old_holders"),
@@ -71,7 +71,7 @@ EVERY = {
         "300",
         (
             "as printed", "Under both interpretations", "Coupled entity and twin", "judged by people",
-            "signed rank", "Chi-square", "Each simple measure and its own question",
+            "Each simple measure and its own question",
         ),
         {"Bayesian reader", "lora-down"},
         ("edit.subject", "internal.subject", "topicality"),

@@ -2,7 +2,11 @@
 
 import ast
 import importlib.util
+import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +16,8 @@ import pytest
 import experiments
 from experiments.command import run_module
 from experiments.docs import list_pages
-from tests.runs import ROOT, said_within
+from tests.runs import ROOT
+from tests.test_startup import HEAVY
 
 HOME = Path(experiments.__file__).parent
 MODULES = sorted(path for path in HOME.rglob("*.py") if path.stem != "__init__")
@@ -34,10 +39,38 @@ def test_a_command_has_what_the_dispatcher_asks_for(path):
     assert {"Settings", "run_study"} <= names or "\nSTUDY = Study(\n" in path.read_text(encoding="utf-8")
 
 
+FORKS = """
+import json, os, sys
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from experiments.command import begin_command
+
+for name in sys.argv[1:]:
+    if not os.fork():
+        sys.argv, said = [name, "--help"], StringIO()
+        with redirect_stdout(said), suppress(SystemExit):
+            begin_command(name)
+        print(json.dumps([name, said.getvalue(), sorted(sys.modules)]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+"""A process like that of `python -m NAME --help` for each name; what they share is loaded once."""
+
+
+@pytest.fixture(scope="module")
+def helps():
+    """Of every command its help, and what that has loaded."""
+    command = [sys.executable, "-c", FORKS, *(f"experiments.{path.stem}" for path in COMMANDS)]
+    around = os.environ | {"PYTHONUTF8": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=around)
+    return {name: (said, loaded) for name, said, loaded in map(json.loads, done.stdout.splitlines())}
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
-def test_help_is_quick_and_that_of_the_loaded_module(path, capsys):
+def test_help_loads_no_library_and_is_that_of_the_loaded_module(path, helps, capsys):
     name = f"experiments.{path.stem}"
-    said = said_within(0.5, name, "--help")
+    said, loaded = helps[name]
+    assert not HEAVY & {*loaded}
     words = " ".join(said.split())
     assert f"usage: python -m {name} " in words
     assert path.parent.name != "studies" or "so that a killed command goes on from there" in words

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from corpus.text.tokenizer import PAD
-from lm.attention import left_padded_layout
 from lm.editors.grace import GraceConfig
 from lm.editors.grace.method import Grace
 from lm.editors.interface import CorpusSample, vocabulary_of
@@ -13,6 +12,7 @@ from tests.toys import (
     at,
     probability,
     random_model,
+    read_inside,
     read_left_padded,
     requests_of,
     some_requests,
@@ -64,11 +64,9 @@ def test_inside_a_ball_an_mlp_returns_the_value_that_was_stored(spelt):
     words, model, state, edit = spelt
     request = at(requests_of(words, np.array([3]), words.graph.objects[2:3]), 0)
     delta, _ = edit(model, state, request, jax.random.key(0))
-    written = (
-        model.with_delta(delta).activations(request.prompt, left_padded_layout(request.prompt)).mlp_outputs
-    )
+    written = read_inside(model.with_delta(delta), request.prompt).mlp_outputs
     np.testing.assert_array_equal(written[1, 0, -1], delta["codebook"].values[1, 0])
-    unedited = model.activations(request.prompt, left_padded_layout(request.prompt)).mlp_outputs
+    unedited = read_inside(model, request.prompt).mlp_outputs
     assert (np.asarray(written[1, 0, :-1]) == unedited[1, 0, :-1]).all()
 
 
@@ -90,6 +88,6 @@ def test_the_same_question_can_be_answered_anew(spelt):
 def test_the_radius_is_a_share_of_how_far_prompts_are_apart(spelt):
     words, model, state, _ = spelt
     prompts = np.unique(np.asarray(some_requests(words, 1, seed=7).prompt)[:, 0], axis=0)
-    read = np.asarray(model.activations(prompts, left_padded_layout(prompts)).mlp_inputs)[1, :, -1]
+    read = np.asarray(read_inside(model, prompts).mlp_inputs)[1, :, -1]
     apart = np.linalg.norm(read[:, None] - read[None], axis=-1) + np.diag([np.inf] * len(read))
     assert float(state["radius"]) == pytest.approx(1e-3 * np.median(apart.min(1)), rel=1e-3)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -21,6 +21,7 @@ from testbed.protocol import ABSENT
 from testbed.scores.distances import divergences, total_variation
 from testbed.scores.metric import metrics_shown_in
 from testbed.scores.readers import CHANCE, ONE_HALF, READERS, has_to_change, is_as_good
+from tests.examples import holds_for
 from tests.random_answers import (
     CASES,
     CHILD,
@@ -28,7 +29,6 @@ from tests.random_answers import (
     OPTIONS,
     REQUEST,
     ROLES,
-    RandomAnswers,
     draw_answers,
     flat,
     rows_of_choices,
@@ -38,6 +38,8 @@ from tests.random_answers import (
 HELD_AGAINST = [name for name in READERS if name != CHANCE]
 """Hase's questions offer all their options; chance has nothing to say."""
 seeds = st.integers(0, 500)
+of_any_answers = holds_for(seeds, few=15, many=500)
+"""Of eleven cases each, and every question that there is."""
 
 
 SHARES = (
@@ -55,7 +57,7 @@ SHARES = (
 PERFECT_AT_ONE = (*(name for name in SHARES if name != "falsely"), "propagation", "skill")
 
 
-@given(seeds)
+@of_any_answers
 def test_the_agent_itself_is_perfect(seed):
     given = draw_answers(seed)
     # After an edit a rational agent's most probable answer is the request.
@@ -69,7 +71,7 @@ def test_the_agent_itself_is_perfect(seed):
             assert metric.value() == pytest.approx(ideal, abs=1e-9), name
 
 
-@given(seeds)
+@of_any_answers
 def test_no_edit_moves_nothing(seed):
     given = draw_answers(seed)
     metrics = scores(given, "no edit")
@@ -92,60 +94,6 @@ def test_what_tuning_aims_at_comes_first_and_last():
     assert (headline[0], headline[-1]) == ("success", "skill.recalibrated")
 
 
-@given(seeds)
-def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
-    metrics = scores(draw_answers(seed), "perfect revision")
-    assert metrics["damage"].value() == 0
-    assert metrics["skill"].value() == metrics["skill.moved"].value() == 1
-    assert metrics["skill.recalibrated"].value() == 1
-    assert metrics["orthogonal_movement"].value() > 0, "from other beliefs there is another way to go"
-    for name, ideal in (("spill", 0), ("skill.still", 1)):
-        assert metrics[name].value() == ideal or not metrics[name].denominator.sum()
-
-
-def by_hand():
-    """One case: the request, a child whose belief the agent turns over, and a fact that it leaves alone."""
-    o = draw_answers(0)
-    one = RandomAnswers({name: column[:1] for name, column in o.scalars.items()}, *(x[:1] for x in o[1:]))
-    one.scalars["object"][0] = 10
-    one.agent_answer[:] = one.lm_answer[:] = ABSENT
-    told = {
-        REQUEST: ((0, 1), (1, 0), (0, 0), (0.3, 0)),
-        CHILD: ((0.9, 0.1), (0.1, 0.9), (0.8, 0.2), (0.5, 0.5)),
-        ROLES.index("s1rx"): ((1, 0), (1, 0), (0.9, 0.1), (0.7, 0.3)),
-        ROLES.index("spot.r1"): ((0.5, 0.5), (0.9, 0.1), (0.8, 0.2), (0.7, 0.3)),
-        ROLES.index("spot.own"): ((0, 1), (0, 1), (0, 1), (0.3, 0.7)),
-    }
-    for q, beliefs in told.items():
-        one.agent_answer[0, q] = 10
-        who = (one.agent[0, q, 0], one.agent[0, q, 1], one.lm[0, q, 0], one.lm[0, q, 1])
-        for into, belief in zip(who, beliefs, strict=True):
-            into[:] = (*belief, 0, 0)
-    return one
-
-
-def test_harm_and_skill_by_hand():
-    """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3.
-
-    Of the spot checks one where the agent moves goes from .1 to .2, one where it stays from 0 to .3.
-    """
-    values = {name: metric.value() for name, metric in scores(by_hand()).items()}
-    assert values["damage.own_questions"] == pytest.approx((0 + 0.2) / 2)
-    assert values["damage"] == pytest.approx((0.1 + 0.3) / 2)
-    assert values["damage.spot_check_of_the_subject"] == values["spill"] == pytest.approx(0.3)
-    assert np.isnan(values["damage.neighbours"])
-    assert values["skill.spot_checks"] == pytest.approx(1 - 0.5 / 0.1)
-    assert values["skill.moved"] == pytest.approx(1 - 0.4 / 0.7)
-    assert values["skill.still"] == pytest.approx(1 - 0.3 / 0.1)
-    assert values["skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
-    # The child moves .3 of its way of .8, straight along the agent's; the other fact moves by .2.
-    assert values["propagation_ratio"] == pytest.approx(0.3 / 0.8)
-    assert values["orthogonal_movement"] == pytest.approx(0)
-    assert values["stray_movement"] == pytest.approx(0.2)
-    perfect = {name: metric.value() for name, metric in scores(by_hand(), "perfect revision").items()}
-    assert (perfect["damage"], perfect["spill"], perfect["stray_movement"]) == (0, 0, pytest.approx(0.1))
-
-
 def test_what_was_right_before_by_hand():
     """Three consequences must change: two follow, one of which the model had wrong before the edit."""
     o = draw_answers(0)
@@ -160,7 +108,7 @@ def test_what_was_right_before_by_hand():
     assert metrics["follows.right_before"].denominator.sum() == 2
 
 
-@given(seeds)
+@of_any_answers
 def test_changing_every_answer_is_not_propagation(seed):
     o = draw_answers(seed)
     o.lm_answer[..., 1] = 99
@@ -195,7 +143,7 @@ def best(o, when):
     return o.agent[:, :, when] > o.agent[:, :, when].max(-1, keepdims=True) - 0.05
 
 
-@given(seeds)
+@of_any_answers
 def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
     """Whichever of the best answers agent and reader give after the edit, the scores are the same."""
     o, present = tied_exam(seed)
@@ -215,7 +163,7 @@ def test_no_answer_is_right_or_wrong_by_a_tie_break(seed):
             np.testing.assert_array_equal(metrics[name][:2], other[name][:2], err_msg=name)
 
 
-@given(seeds)
+@of_any_answers
 def test_whoever_gives_one_of_the_best_answers_is_right(seed):
     o, present = tied_exam(seed)
     metrics = scores(o)
@@ -226,7 +174,7 @@ def test_whoever_gives_one_of_the_best_answers_is_right(seed):
             assert metrics[name_at("right", name)].numerator.sum() == (right & present)[:, q].sum(), name
 
 
-@given(seeds)
+@of_any_answers
 def test_an_answer_that_stays_among_the_best_need_not_change(seed):
     o, present = tied_exam(seed)
     kept = (best(o, 1) & (o.objects == o.agent_answer[..., 0, None])).any(-1)
@@ -246,8 +194,7 @@ def test_an_answer_that_stays_among_the_best_need_not_change(seed):
         assert metrics[name].value() == 1 or not metrics[name].denominator.sum()
 
 
-@settings(max_examples=15)
-@given(seeds)
+@holds_for(seeds, few=5, many=500)
 def test_shares_count_within_what_there_is(seed):
     o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):
@@ -259,7 +206,7 @@ def test_shares_count_within_what_there_is(seed):
                 assert (metric.numerator <= metric.denominator).all(), name
 
 
-@given(seeds)
+@of_any_answers
 def test_places_add_up(seed):
     o = draw_answers(seed)
     metrics = scores(o)
@@ -310,7 +257,7 @@ def test_readers_compare_with_the_right_agent():
     assert readers["frequency reader"].claims is None
 
 
-@given(seeds)
+@of_any_answers
 def test_readers_answer_what_they_believe_most(seed):
     o = draw_answers(seed)
     results = flat(o)
@@ -319,7 +266,7 @@ def test_readers_answer_what_they_believe_most(seed):
             assert (answer == 10 + believed.argmax(-1)).all()
 
 
-@given(seeds)
+@of_any_answers
 def test_questions_of_a_role_are_found_whatever_their_order(seed):
     o = draw_answers(seed)
     for order in (seed, seed + 1):
@@ -331,7 +278,7 @@ def test_questions_of_a_role_are_found_whatever_their_order(seed):
         np.testing.assert_array_equal(claims_by_case(results, results.claims.lm), o.logic)
 
 
-@given(seeds)
+@of_any_answers
 def test_one_half_is_coherent_and_knows_nothing(seed):
     """It breaks no law that holds for any belief, and is off by all that is known."""
     given = draw_answers(seed)
@@ -352,8 +299,7 @@ def _with_options(o, more):
     )
 
 
-@settings(max_examples=10)
-@given(seeds, st.integers(1, 3))
+@holds_for(seeds, st.integers(1, 3), few=4, many=500)
 def test_room_for_further_options_changes_no_number(seed, more):
     o = draw_answers(seed)
     for reader in (*HELD_AGAINST, "x"):

@@ -55,8 +55,8 @@ def test_every_kind_of_request_has_its_gold(request_kind, sampler):
     config = ExactConfig(logical=0.2, statements=16)
     world = small_world(config)
     agent = exact_agent(world)
-    drawn = hase_cases(world, agent, 30, sampler=sampler, request=request_kind)
-    assert len(drawn) == 30
+    drawn = hase_cases(world, agent, 15, sampler=sampler, request=request_kind)
+    assert len(drawn) == 15
     for case in drawn:
         assert case.request.kind == request_kind
         assert math.isinf(case.request.weight) == (request_kind != "evidence")
@@ -112,7 +112,7 @@ def test_causes_and_effects_can_be_asked_for_alone(sampler):
     world = chain_world(ExactConfig(strata=(0.3, 0.3, 0.4)))
     agent, upstream = exact_agent(world), world.graph.upstream
     for edits, expected in (("upstream", {0, 1}), ("downstream", {1, 2})):
-        drawn = hase_cases(world, agent, 40, sampler=sampler, edits=edits)
+        drawn = hase_cases(world, agent, 20, sampler=sampler, edits=edits)
         assert {case.request.relation for case in drawn} == expected
         for case in drawn:
             relation = case.request.relation
@@ -172,10 +172,10 @@ def test_only_requests_that_change_a_consequence_if_so_asked():
     world = small_world(config, subjects=60)
     agent = exact_agent(world)
     usual, changing = (
-        hase_cases(world, agent, 40, edits="upstream", reinforce=0.0, changing=only) for only in (False, True)
+        hase_cases(world, agent, 20, edits="upstream", reinforce=0.0, changing=only) for only in (False, True)
     )
-    assert 0 < sum(case.facets["changes"] for case in usual) < 40
-    assert [case.facets["changes"] for case in changing] == [True] * 40
+    assert 0 < sum(case.facets["changes"] for case in usual) < 20
+    assert [case.facets["changes"] for case in changing] == [True] * 20
     for case in changing:
         child = asked(case, CHILD)
         assert has_answer_changed(child)

@@ -1,7 +1,6 @@
 """What a result depends on: settings as data, declared versions, a user's own source, read and never run."""
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,11 +118,3 @@ def test_training_again_has_one_identity_in_every_run(tmp_path):
     assert (
         as_plain_data(first) == as_plain_data(second) == {"config": {"copies": 1.0}, "copies_per_weight": 2.0}
     )
-
-
-def test_versions_load_no_jax():
-    program = "import sys, testbed.engine.versions; print('jax' in sys.modules, 'numpy' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["False", "False"]

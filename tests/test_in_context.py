@@ -8,6 +8,7 @@ from corpus.text.tokenizer import BOS, EOS, PAD
 from lm.attention import left_padded_layout
 from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext
+from lm.editors.interface import edit_once
 from tests.toys import at, random_model, read_whole, some_requests, spelt_world
 
 IMAGINE = np.int32(17)
@@ -37,7 +38,7 @@ def read_prompts(model, prompts):
 
 def edited(model, request, **config):
     editor = InContext(InContextConfig(**config))
-    return model.with_delta(editor.edit(model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
+    return model.with_delta(edit_once(editor, model, {"imagine": IMAGINE}, request, jax.random.key(0))[0])
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """Other kinds of worlds: agents equal an enumeration of everything, and no wrong one passes the battery."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import permutations, product
 from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from bayes.battery import check_agent
@@ -36,6 +36,7 @@ from testbed.evaluations.kinds import FOLLOWS, OTHERS_FOLLOW, REQUEST, SILENT, S
 from testbed.evaluations.kinds.cases import make_cases
 from testbed.protocol import has_answer_changed
 from testbed.run.own_world import Origin, find_agent_class, find_world_class, make_own_world
+from tests.examples import holds_for
 
 PAIRS = {
     "types": (TypesWorld, TypesAgent),
@@ -227,6 +228,7 @@ def largest_gap(kind, seed):
     return max(gaps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_agents_equal_the_enumeration_of_hundreds_of_small_worlds(kind):
     """Shown by `pytest -s`: the table of docs/kinds.md."""
@@ -235,7 +237,7 @@ def test_agents_equal_the_enumeration_of_hundreds_of_small_worlds(kind):
     assert largest < 1e-10
 
 
-@given(st.sampled_from(KINDS), st.integers(WORLDS, 10**6))
+@holds_for(st.sampled_from(KINDS), st.integers(WORLDS, 10**6), few=100, many=500)
 def test_agents_equal_the_enumeration_of_any_small_world(kind, seed):
     assert largest_gap(kind, seed) < 1e-10
 
@@ -318,13 +320,14 @@ class ContraryAgent(MyAgent):
     ],
 )
 def test_the_battery_notices(world, agent, fails):
-    checks = check_agent(world(0, 10), agent, simulated=1500)
+    checks = check_agent(world(0, 10), agent, simulated=1500 if fails.startswith("simulated") else 10)
     assert any(check.name.startswith(fails) and not check.holds for check in checks)
 
 
 # Consequences that each kind is there for.
 
 
+@cache
 def told_world(kind):
     """A small world of which nothing is said, and an agent of it."""
     world = EVERY[kind][0](1, 40)
@@ -526,7 +529,7 @@ def test_edits_that_mean_nothing_are_refused():
 
 
 @pytest.mark.parametrize("kind", EVERY)
-@given(q=st.floats(0.01, 0.99), seed=st.integers(0, 10**6))
+@holds_for(st.floats(0.01, 0.99), st.integers(0, 10**6), few=12, many=500)
 def test_requests_of_every_form_mean_what_they_say(kind, q, seed):
     """A stated probability is Jeffrey's; no more than chance says nothing, nor does what is taken back."""
     agent = told_world(kind)[1]
@@ -587,13 +590,13 @@ class CasesWorld(NamedTuple):
 
 @pytest.fixture(scope="module", params=KINDS)
 def drawn(request):
-    world, config = EVERY[request.param][0](2, 60), ExactConfig(rows="given")
+    world, config = EVERY[request.param][0](2, 40), ExactConfig(rows="given")
     rng, graph = generator(2, "cases"), build_own_graph(world)
     graph, model = draw_world(graph, config, rng, redraw=False, often=count_statements(world, graph))
     sentences = sample_exact(graph, model, config, rng)[0]
     agent = EVERY[request.param][1](world, graph, config, read_likelihoods(graph, config, sentences))
-    place = CasesWorld(graph, model, sentences, Origin(request.param, 2, 60))
-    return place, agent, list(make_cases(place, agent, 40, 0.95, Kinds(), 0))
+    place = CasesWorld(graph, model, sentences, Origin(request.param, 2, 40))
+    return place, agent, list(make_cases(place, agent, 24, 0.95, Kinds(), 0))
 
 
 def test_the_agents_own_answers_name_the_questions(drawn):
@@ -621,4 +624,4 @@ def test_each_kind_has_what_it_is_there_for(drawn):
     assert {REQUEST, FOLLOWS, STATED, SILENT, SPOT} <= roles
     assert (OTHERS_FOLLOW in roles) == (place.origin.source in ("roles", "colleges", "press"))
     share = np.mean([case.facets["changes"] for case in cases])
-    assert 0.3 < share < 0.95
+    assert 0.2 < share < 0.95

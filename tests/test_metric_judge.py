@@ -24,10 +24,10 @@ from lm.config import ModelConfig
 from lm.editors.interface import Request
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
-from lm.model import init_params
 from testbed.engine.questions import ModelAnswers
 from testbed.evaluations.kinds import FOLLOWS, REQUEST, SPOT, STATED
 from testbed.protocol import Case, Choice
+from tests.toys import random_model
 
 SEEDS = st.integers(0, 2**32 - 1)
 CONFIG = ModelConfig(hidden=16, mlp=24, layers=2, heads=2, kv_heads=2, head_width=8)
@@ -73,7 +73,7 @@ def test_energy_is_that_of_all_pairs_and_of_directions_alone(seed):
 
 @pytest.fixture(scope="module")
 def model():
-    return LanguageModel(CONFIG, init_params(CONFIG, 20, 3))
+    return random_model(20, CONFIG, 3, times=1)
 
 
 def request_of(*facts):

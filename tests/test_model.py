@@ -21,19 +21,18 @@ from lm.prompts import left_pad
 from lm.scoring import ENDINGS, candidate_tree, object_log_probabilities, tree_size
 from testbed.run.model import shape_to_edit
 from tests import naive
-from tests.toys import read_whole
+from tests.toys import SMALL as TINY
+from tests.toys import merged, random_model, read_left_padded, read_whole
 
-# Prime sizes, so that a wrong axis cannot hide.
-TINY = ModelConfig(hidden=14, mlp=11, layers=3, heads=7, kv_heads=7, head_width=2)
 VOCABULARY = 19
 
 
 @pytest.fixture(scope="module")
 def params():
-    fresh = init_params(TINY, VOCABULARY, 0)
     # Larger weights than at the start of training, so that attention is far from uniform.
     return jax.tree.map(
-        lambda x: x * 12 if (x.ndim > 1 and x.shape[-1] != TINY.hidden) or x.ndim > 2 else x, fresh
+        lambda x: x * 12 if (x.ndim > 1 and x.shape[-1] != TINY.hidden) or x.ndim > 2 else x,
+        jax.tree.map(np.asarray, random_model(VOCABULARY, times=1).params),
     )
 
 
@@ -69,10 +68,10 @@ VARIANTS = {
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 def test_variants_equal_the_naive_twin(config):
-    fresh = jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init_params(config, VOCABULARY, 1))
+    model = random_model(VOCABULARY, config, 1, times=12)
     document = np.array([BOS, *np.random.default_rng(0).integers(5, VOCABULARY, 9), EOS])
-    got = read_whole(LanguageModel(config, fresh), document[None])[0]
-    np.testing.assert_allclose(got, naive.forward(config, fresh, document), rtol=2e-3, atol=2e-4)
+    expected = naive.forward(config, model.params, document)
+    np.testing.assert_allclose(read_whole(model, document[None])[0], expected, rtol=2e-3, atol=2e-4)
 
 
 def test_packing_changes_nothing(params):
@@ -91,9 +90,7 @@ def test_packing_changes_nothing(params):
 def test_reading_in_two_parts_equals_reading_at_once(name):
     """The second part sees the first through the cache, behind padding that nobody sees."""
     config = VARIANTS[name]
-    model = LanguageModel(
-        config, jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, init_params(config, 19, 2))
-    )
+    model = random_model(VOCABULARY, config, 2, times=12)
     rows = [np.array([BOS, *np.random.default_rng(i).integers(5, 19, 6 + i)]) for i in range(3)]
     whole = left_pad(rows, 11)
     hidden_states = jax.jit(LanguageModel.hidden_states)
@@ -110,7 +107,7 @@ def test_reading_in_two_parts_equals_reading_at_once(name):
 def test_left_padding_changes_nothing(params):
     rows = [d[:-1] for d in documents(np.random.default_rng(2), 5)]
     padded = left_pad([*rows, np.empty(0, int)], 11)
-    got = np.asarray(LanguageModel(TINY, params).logits(padded, left_padded_layout(padded)))[:, -1]
+    got = np.asarray(read_left_padded(LanguageModel(TINY, params), padded))[:, -1]
     assert np.isfinite(got).all()
     for i, row in enumerate(rows):
         np.testing.assert_allclose(got[i], logits_of(params, row[None])[0, -1], rtol=1e-4, atol=1e-5)
@@ -147,24 +144,18 @@ def test_edits_are_compiled_a_layer_at_a_time_on_a_gpu(device, layers, monkeypat
 
 def test_a_delta_of_zero_is_bit_identical(params):
     document = documents(np.random.default_rng(5), 1)[0][None]
-    a = jax.random.normal(jax.random.key(0), (3, 11, 2))
-    nothing = {"down": LowRank(a, jnp.zeros((3, 2, 14)))}
+    a = np.float32(np.random.default_rng(0).normal(size=(3, 11, 2)))
+    nothing = {"down": LowRank(a, np.zeros((3, 2, 14), np.float32))}
     np.testing.assert_array_equal(logits_of(params, document), logits_of(params, document, nothing))
 
 
 def test_a_delta_is_the_merged_weight(params):
     document = documents(np.random.default_rng(6), 1)[0][None]
-    a, b = (
-        0.3 * jax.random.normal(jax.random.key(i), shape) for i, shape in enumerate([(3, 11, 2), (3, 2, 14)])
-    )
-    merged = jax.tree.map(lambda x: x, params)
-    merged["layers"]["mlp"]["down"]["kernel"] = params["layers"]["mlp"]["down"]["kernel"] + a @ b
-    np.testing.assert_allclose(
-        logits_of(params, document, {"down": LowRank(a, b)}),
-        logits_of(merged, document),
-        rtol=1e-4,
-        atol=1e-5,
-    )
+    rng = np.random.default_rng(0)
+    a, b = (np.float32(0.3 * rng.normal(size=shape)) for shape in [(3, 11, 2), (3, 2, 14)])
+    expected = logits_of(merged(params, {"down": a @ b}), document)
+    got = logits_of(params, document, {"down": LowRank(a, b)})
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
 def next_token(params):
@@ -211,12 +202,14 @@ def test_objects_that_are_prefixes_share_no_mass(params):
     assert 0 < np.exp(logs).sum() <= 1 + 1e-5
 
 
+@pytest.mark.parametrize("longest", [1, 2, 7])
 @pytest.mark.parametrize("window", [0, 3])
-def test_greedy_takes_the_most_probable_token(params, window):
+def test_greedy_takes_the_most_probable_token(params, window, longest):
     prompts = [np.array([BOS, 5, 6]), np.array([BOS, 7, 8, 9, 10])]
     model = LanguageModel(replace(TINY, window=window), params)
     generated = jax.jit(generate, static_argnums=2)
-    tokens = np.asarray(generated(model, read(model, left_pad(prompts, 5)), 7))
+    tokens = np.asarray(generated(model, read(model, left_pad(prompts, 5)), longest))
+    assert tokens.shape == (2, longest)
     for row, prompt in zip(tokens, prompts, strict=True):
         said = list(prompt)
         for token in row:

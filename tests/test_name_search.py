@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from corpus.text.tokenizer import BOS
 from lm.config import ModelConfig
 from lm.editors.self_bayes.beliefs import want_names
-from lm.language_model import LanguageModel
-from lm.model import init_params
 from lm.name_search import name_probabilities, name_tree, widest_level
 from lm.prompts import left_pad
 from lm.scoring import ENDINGS, candidate_tree, object_log_probabilities, tree_size
@@ -28,9 +26,8 @@ names = st.lists(st.lists(st.integers(5, 9), min_size=1, max_size=3), min_size=1
 
 @pytest.fixture(scope="module")
 def model():
-    fresh = init_params(TINY, VOCABULARY, 0)
-    # Larger weights than at the start of training, so that some names are far more probable than others.
-    return LanguageModel(TINY, jax.tree.map(lambda x: x * 12 if x.ndim > 1 else x, fresh))
+    # So large that some names are far more probable than others.
+    return random_model(VOCABULARY, TINY, times=12)
 
 
 def search(model, rows, width=None, is_wanted=None, with_ending=True):

@@ -3,8 +3,6 @@
 import json
 import math
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 
 import jax
@@ -24,7 +22,7 @@ from testbed.open_run import list_editors
 from testbed.pages.belief_pictures import find_tallest
 from testbed.scores.headlines import headline_labels
 from tests.edited import COLUMNS, HASE, changed
-from tests.runs import ROOT, at, copied
+from tests.runs import at, copied
 
 FACT = "Ada Marlow educated at = Quintal College"
 
@@ -46,15 +44,6 @@ def folder(open_run):
 
 def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_importing_loads_nothing():
-    program = """
-import sys, testbed
-assert "tyro" not in sys.modules
-assert not {"jax", "numpy", "pyarrow", "matplotlib"} & sys.modules.keys()
-"""
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_there_is_a_run_or_a_command_that_makes_one(tmp_path):

@@ -15,8 +15,7 @@ from lm.decoding import generate
 from lm.delta import LowRank
 from lm.editors.in_context import InContextConfig
 from lm.editors.in_context.method import InContext
-from lm.language_model import LanguageModel
-from lm.model import init_params
+from lm.editors.interface import edit_once
 from lm.prompts import left_pad
 from lm.scoring import candidate_tree, object_log_probabilities, tree_size
 from testbed.engine import questions
@@ -44,8 +43,7 @@ def test_pieces_equal_the_whole(world, monkeypatch, edits):
     cases = hase_cases(world, paper_agent(world), CASES)
     shape, asked = probes_of(tokenizer, cases)
     asked = jax.tree.map(lambda x: x.reshape(edits, CASES // edits, *x.shape[2:]), asked)
-    params = jax.tree.map(lambda x: 9 * x if x.ndim > 1 else x, init_params(SMALL, tokenizer.vocabulary, 0))
-    model = LanguageModel(SMALL, params)
+    model = random_model(tokenizer.vocabulary, SMALL, times=9)
     keys = jax.random.split(jax.random.key(0), 2)
     a, b = (jax.random.normal(k, (edits, 2, *s)) for k, s in zip(keys, [(11, 1), (1, 14)], strict=True))
     deltas = {"down": LowRank(a, b)}
@@ -107,10 +105,8 @@ def test_cases_ask_as_much_as_they_like(world):
             hase_cases(world, paper_agent(world), 3), (9, 0, 3), (6, 3, 0), strict=True
         )
     ]
-    params = jax.tree.map(
-        lambda x: 9 * x if x.ndim > 1 else x, init_params(SMALL, world.tokenizer.vocabulary, 0)
-    )
-    model, words = LanguageModel(SMALL, params), questions.truth_words(world.tokenizer)
+    model = random_model(world.tokenizer.vocabulary, SMALL, times=9)
+    words = questions.truth_words(world.tokenizer)
 
     def answers(some):
         answers = questions.answer_probes(model, {}, probes_of(world.tokenizer, some)[1], words, 3)
@@ -153,8 +149,8 @@ def test_questions_that_share_trees_are_answered_as_if_asked_alone(world, monkey
     model, words, longest = random_model(tokenizer.vocabulary), questions.truth_words(tokenizer), 4
     delta = {}
     if prefixed:
-        editor = InContext(InContextConfig(copies=2))
-        delta, _ = editor.edit(model, {}, at(some_requests(spelt, 1), 0), jax.random.key(0))
+        editor, request = InContext(InContextConfig(copies=2)), at(some_requests(spelt, 1), 0)
+        delta, _ = edit_once(editor, model, {}, request, jax.random.key(0))
     shape, asked = probes_of(tokenizer, cases)
     assert shape.trees > 2 if nodes == 12 else shape.trees == 1
     asked = jax.tree.map(lambda x: x.swapaxes(0, 1), asked)

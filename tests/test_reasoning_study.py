@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from corpus.files import read_json
+from experiments import record
 from experiments.analyses import reasoning
 from experiments.analyses.reasoning import (
     LAWS,
@@ -114,3 +116,15 @@ def test_a_table_has_the_mean_of_each_kind_and_way(joint_world):
 def test_two_ways_of_one_name_are_refused(tmp_path):
     with pytest.raises(ValueError, match="rename a file"):
         Settings(revisers=(tmp_path / "learned.npz",))
+
+
+def test_a_record_names_other_weights_by_their_file_alone(joint_world, tmp_path, monkeypatch):
+    options, _, _ = joint_world
+    monkeypatch.setattr(reasoning, "LAWS", ("joint",))
+    monkeypatch.setattr(reasoning, "FIRST", SEED)
+    monkeypatch.setattr(record, "RECORDS", tmp_path)
+    reasoning.run_study(options)
+    (written,) = tmp_path.glob("*/record.json")
+    content = read_json(written)
+    assert content["settings"]["revisers"] == ["same.npz"]
+    assert content["commands"] == ["python -m experiments.reasoning --edits 2 --worlds 1 --revisers same.npz"]

@@ -351,7 +351,7 @@ MUTATIONS = (
 
 
 @given(st.data())
-@hypothesis_settings(max_examples=500)
+@hypothesis_settings(max_examples=200)
 def test_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, data):
     """A graph that holds the facts of the lines, or one message that says why not."""
     texts = list(WHOLE)

@@ -1,4 +1,4 @@
-"""What a command loads before its options are read: no library but that of options."""
+"""What a command loads before its options are read, and to show them: no library but that of options."""
 
 import re
 import subprocess
@@ -15,17 +15,43 @@ HEAVY = {"jax", "matplotlib", "networkx", "numba", "numpy", "pyarrow", "scipy", 
 MODULES = [f"testbed.{name}" for name in COMMANDS]
 
 
+def output_of(program, *arguments):
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize(
-    ("modules", "heavy"), [(MODULES, HEAVY), (["testbed.commands.report"], {"flax", "jax", "orbax"})]
+    ("modules", "heavy"),
+    [
+        (["testbed"], {*HEAVY, "tyro"}),
+        (["testbed.engine.versions", *MODULES], HEAVY),
+        (["testbed.commands.report"], {"flax", "jax", "orbax"}),
+    ],
 )
-def test_commands_load_no_library_and_a_report_no_jax(modules, heavy):
+def test_commands_load_no_library_the_door_none_at_all_and_a_report_no_jax(modules, heavy):
     program = f"import sys, {', '.join(modules)}; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.split())
+    loaded = set(output_of(program).split())
     assert set(modules) <= loaded
     assert not heavy & loaded
+
+
+SHOW = """
+import sys
+from contextlib import suppress
+from importlib import import_module
+for name in sys.argv[1:]:
+    with suppress(SystemExit):
+        import_module(name).main(["--help"])
+print(*sys.modules)
+"""
+
+
+def test_help_loads_no_library():
+    *said, loaded = output_of(SHOW, *MODULES).splitlines()
+    assert {f"python -m {name}" for name in MODULES} <= {
+        *re.findall(r"^usage: (python -m [\w.]+)", "\n".join(said), re.MULTILINE)
+    }
+    assert not HEAVY & {*loaded.split()}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -49,7 +49,7 @@ def test_there_are_as_many_forests_as_cayley_says():
     assert [len(list(every_forest(n))) for n in (1, 2, 3, 4)] == [1, 3, 16, 125]
 
 
-@hypothesis_settings(max_examples=200)
+@hypothesis_settings(max_examples=100)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 3.0, 1000.0]), st.integers(1, 4))
 def test_equals_the_sum_over_all_forests(seed, spread, n):
     scores = np.random.default_rng(seed).normal(0, spread, (n, n))

@@ -32,10 +32,19 @@ MODEL = ModelConfig(hidden=12, mlp=10, layers=2, heads=3, kv_heads=3, head_width
 RECIPE = TrainConfig(steps=6, rows=3, row_length=17)
 VOCABULARY = 23
 LINES = [{"step": 10, "accuracy": 0.5}]
+# Compiled whole, which is far quicker than operation by operation.
+LOSS = jax.jit(next_token_loss, static_argnums=(0, 3, 4))
+LOSS_AND_GRADIENT = jax.jit(jax.value_and_grad(next_token_loss, argnums=1), static_argnums=(0, 3, 4))
+SAMPLED = jax.jit(sample_entries, static_argnums=(1, 2, 3))
 
 
 def fresh(model=MODEL, recipe=RECIPE, seed=0):
     return start_training(model, recipe, VOCABULARY, seed, make_mesh(MeshConfig()))
+
+
+def times(factor, params):
+    """Weights larger than at the start of training, so that everything matters."""
+    return jax.tree.map(lambda x: factor * np.asarray(x), params)
 
 
 def step_of(model=MODEL, recipe=RECIPE):
@@ -127,10 +136,10 @@ def test_the_loss_is_the_mean_over_what_follows_something():
             losses += [-np.log(p[t, document[t + 1]]) for t in range(len(document) - 1)]
             targets += document[1:].tolist()
     for piece in (1, 7, 20, 10_000):
-        assert next_token_loss(MODEL, params, tokens, piece) == pytest.approx(np.mean(losses), rel=1e-5)
+        assert LOSS(MODEL, params, tokens, piece) == pytest.approx(np.mean(losses), rel=1e-5)
     heavy = {targets[0]: 7.0, targets[5]: 0.5}
     weighed = np.average(losses, weights=[heavy.get(token, 1.0) for token in targets])
-    assert next_token_loss(MODEL, params, tokens, 20, weights=heavy) == pytest.approx(weighed, rel=1e-5)
+    assert LOSS(MODEL, params, tokens, 20, weights=heavy) == pytest.approx(weighed, rel=1e-5)
 
 
 def plain_loss(model, params, tokens):
@@ -154,9 +163,9 @@ def plain_loss(model, params, tokens):
     ],
 )
 def test_gradients_equal_those_of_whole_logits(piece, remat):
-    params, tokens = jax.tree.map(lambda x: x * 5, fresh().params), batch()
-    got = jax.grad(next_token_loss, argnums=1)(replace(MODEL, remat=remat), params, tokens, piece)
-    expected = jax.grad(plain_loss, argnums=1)(MODEL, params, tokens)
+    params, tokens = times(5, fresh().params), batch()
+    _, got = LOSS_AND_GRADIENT(replace(MODEL, remat=remat), params, tokens, piece)
+    expected = jax.jit(jax.grad(plain_loss, argnums=1), static_argnums=0)(MODEL, params, tokens)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), got, expected)
 
 
@@ -164,7 +173,7 @@ def test_gradients_equal_those_of_whole_logits(piece, remat):
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 99))
 def test_some_entries_are_the_batchs_own_and_others_that_weigh_as_much_as_they_stand_for(ids, drawn, draw):
     own = len(set(ids)) + draw % 3
-    entries, log_weight = sample_entries(jnp.array([ids]), own, drawn, 40, draw)
+    entries, log_weight = SAMPLED(np.array([ids]), own, drawn, 40, draw)
     weight = np.exp(log_weight)
     assert entries[: len(set(ids))].tolist() == sorted(set(ids))
     assert weight[:own].tolist() == [1.0] * len(set(ids)) + [0.0] * (own - len(set(ids)))
@@ -175,22 +184,21 @@ def test_some_entries_are_the_batchs_own_and_others_that_weigh_as_much_as_they_s
 def test_on_average_some_entries_sum_to_the_whole():
     """Within four standard errors, over 4,000 draws."""
     rng = np.random.default_rng(0)
-    logits, target = rng.normal(size=40), jnp.array([[3, 3, 8, 21]])
-    ids, log_weight = jax.vmap(lambda draw: sample_entries(target, 6, 10, 40, draw))(jnp.arange(4000))
+    logits, target = rng.normal(size=40), np.array([[3, 3, 8, 21]])
+    ids, log_weight = jax.vmap(lambda draw: SAMPLED(target, 6, 10, 40, draw))(np.arange(4000))
     sums = (np.exp(log_weight) * np.exp(logits)[ids]).sum(axis=1)
     assert abs(sums.mean() - np.exp(logits).sum()) < 4 * sums.std() / 4000**0.5
 
 
 def test_a_softmax_over_some_entries_is_close_and_never_leaves_a_target_out():
-    params, tokens = jax.tree.map(lambda x: x * 5, fresh().params), batch()
-    loss = jax.jit(jax.value_and_grad(next_token_loss, argnums=1), static_argnums=(0, 3, 4))
-    whole, gradient = loss(MODEL, params, tokens, 20)
+    params, tokens, loss = times(5, fresh().params), batch(), LOSS_AND_GRADIENT
+    whole, _ = loss(MODEL, params, tokens, 20)
     targets = len(np.unique(tokens))
     assert 2 * targets > VOCABULARY > targets > 4
     # Too few places for the batch's targets: all of the vocabulary is taken.
     assert loss(MODEL, params, tokens, 20, 4, 0)[0] == whole
-    wide = replace(MODEL), params | {"embedding": jnp.tile(params["embedding"], (9, 1))}
-    wide[1]["head"] = {"kernel": jnp.tile(params["head"]["kernel"], (1, 9))}
+    wide = MODEL, params | {"embedding": np.tile(params["embedding"], (9, 1))}
+    wide[1]["head"] = {"kernel": np.tile(params["head"]["kernel"], (1, 9))}
     whole, gradient = loss(*wide, tokens, 20)
     found = [loss(*wide, tokens, 20, 2 * targets + 40, draw) for draw in range(100)]
     assert np.mean([one[0] for one in found]) == pytest.approx(float(whole), rel=0.02)
@@ -210,14 +218,14 @@ def test_a_softmax_over_some_entries_is_close_and_never_leaves_a_target_out():
 def test_hand_written_gradients_equal_finite_differences(variant):
     model, tokens = replace(MODEL, **variant), batch()
     with jax.enable_x64(True):
-        params = jax.tree.map(lambda x: jnp.asarray(5 * x, jnp.float64), fresh(model).params)
+        params = jax.tree.map(np.float64, times(5, fresh(model).params))
         loss = jax.jit(lambda p: next_token_loss(model, p, tokens, 20))
         check_grads(loss, (params,), order=1, modes=["rev"], rtol=1e-5, eps=1e-6)
 
 
 @pytest.mark.slow
 def test_bfloat16_is_close_to_float32():
-    params, tokens = jax.tree.map(lambda x: x * 3, fresh().params), batch()
+    params, tokens = times(3, fresh().params), batch()
     exact, rough = (
         jax.jit(jax.value_and_grad(partial(next_token_loss, replace(MODEL, precision=p), piece=20)))(
             params, tokens=tokens
@@ -327,18 +335,15 @@ def test_a_model_stays_near_what_it_said_on_texts_of_its_own():
     texts = np.column_stack([np.full(4, BOS), rng.integers(5, VOCABULARY, (4, 8))])
     rows = np.column_stack([np.full(3, BOS), rng.integers(5, VOCABULARY, (3, 16))])
 
-    def begun():
-        return jax.tree.map(lambda x: 3 * x, fresh().params)
-
-    found = {}
-    for own in (None, OwnTexts(texts, begun())):
-        state = go_on_training(MODEL, recipe, VOCABULARY, begun(), make_mesh(MeshConfig()))
+    begun, found = times(3, fresh().params), {}
+    measured = jax.jit(jax.value_and_grad(distance_from_earlier, argnums=1), static_argnums=0)
+    for own in (None, OwnTexts(texts, begun)):
+        state = go_on_training(MODEL, recipe, VOCABULARY, begun, make_mesh(MeshConfig()))
         for step in range(recipe.steps):
             state, _ = step_of(recipe=recipe)(state, rows, own and own.batch(step, 2))
-        found[own is None] = float(distance_from_earlier(MODEL, state.params, begun(), texts))
+        found[own is None] = float(measured(MODEL, state.params, begun, texts)[0])
     assert 0 < found[False] < 0.8 * found[True]
-    own = OwnTexts(texts, begun())
     np.testing.assert_array_equal(own.batch(3, 3).texts, texts[[1, 2, 3]])
-    distance, gradient = jax.value_and_grad(distance_from_earlier, argnums=1)(MODEL, begun(), begun(), texts)
+    distance, gradient = measured(MODEL, begun, begun, texts)
     assert abs(float(distance)) < 1e-6
     assert all(np.abs(leaf).max() < 1e-5 for leaf in jax.tree.leaves(gradient))

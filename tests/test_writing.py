@@ -159,3 +159,29 @@ def _first(row):
     """What stands before the first ending, a padding token that was drawn included."""
     ends = [i for i, token in enumerate(row) if token in (SEP, PAD)]
     return tuple(row[: ends[0]]) if ends else tuple(row)
+
+
+LAST = (6, 7)
+
+
+@jax.jit
+def _begun_and_whole(model, prompts, key):
+    context = model.read_prompts(prompts)
+    return [
+        [generate(model, context, longest, key, last) for longest in (1, 2, LONGEST)] for last in (LAST, ())
+    ]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**31 - 1))
+def test_answers_begin_alike_however_long_and_wherever_nobody_reads_on(model, seed):
+    """One or two tokens are said without a loop; behind the last tokens nothing stands."""
+    prompts = left_pad(OPENINGS * 20, 5)
+    cut, whole = jax.device_get(_begun_and_whole(model, prompts, jax.random.key(seed)))
+    for tokens in whole:
+        np.testing.assert_array_equal(tokens, whole[-1][:, : tokens.shape[1]])
+    is_behind = np.cumsum(np.isin(whole[-1], LAST), axis=1) > np.isin(whole[-1], LAST)
+    for tokens in cut:
+        expected = np.where(is_behind, PAD, whole[-1])[:, : tokens.shape[1]]
+        np.testing.assert_array_equal(tokens, expected)
+    assert is_behind.any()

@@ -14,6 +14,7 @@ from corpus.text.tokenizer import BOS, EOS, PAD, SEP, train_bpe
 from lm.attention import left_padded_layout, packed_layout
 from lm.config import ModelConfig
 from lm.editors.interface import CorpusSample, Request, make_requests, vocabulary_of
+from lm.editors.self_bayes.revision import next_log_probabilities
 from lm.language_model import LanguageModel
 from lm.loss import next_token_loss
 from lm.model import init_params, parameter_shapes
@@ -186,10 +187,27 @@ def read_left_padded(model, tokens):
     return model.logits(tokens, left_padded_layout(tokens))
 
 
-def random_model(vocabulary: int, config: ModelConfig = SMALL, seed: int = 0) -> LanguageModel:
+@jax.jit
+def read_inside(model, tokens):
+    """What layers compute on the way over prompts that are padded on the left."""
+    return model.activations(tokens, left_padded_layout(tokens))
+
+
+def random_model(
+    vocabulary: int, config: ModelConfig = SMALL, seed: int = 0, times: int = 6
+) -> LanguageModel:
     """Weights far larger than at the start of training, so that everything matters."""
+    return LanguageModel(config, _large_params(config, vocabulary, seed, times))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _large_params(config, vocabulary, seed, times):
     fresh = init_params(config, vocabulary, seed)
-    return LanguageModel(config, jax.tree.map(lambda x: 6 * x if x.ndim > 1 else x, fresh))
+    return jax.tree.map(lambda x: times * x if x.ndim > 1 else x, fresh)
+
+
+# Compiled whole, which is far quicker than operation by operation.
+say_next = jax.jit(next_log_probabilities)
 
 
 def some_requests(world: World, per_request: int, seed: int = 0) -> Request:
@@ -230,5 +248,5 @@ def merged(params: dict, changes: dict) -> dict:
     layers = {block: dict(part) for block, part in params["layers"].items()}
     for name, change in changes.items():
         block = next(b for b, part in layers.items() if name in part)
-        layers[block][name] = {"kernel": layers[block][name]["kernel"] + change}
+        layers[block][name] = {"kernel": np.asarray(layers[block][name]["kernel"]) + change}
     return params | {"layers": layers}

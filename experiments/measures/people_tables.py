@@ -67,13 +67,13 @@ def fit_changes(findings: Findings) -> dict[str, Any]:
 
 
 def _text_tables(findings: Findings) -> Iterator[Table]:
-    """Flaws of texts by kind of world, editor and edited property, and how a judge by keywords errs."""
+    """Flaws of texts by kind of world, editor and edited property."""
     for name, kind in WRITTEN.items():
         worlds = [load_world(run) for run in findings.runs(world_kind=kind)]
         coded = [
             (one, texts.code_all_texts(one.edits.results, worlds))
             for one in findings.editors(world_kind=kind)
         ]
-        for make in (texts.flaw_table, texts.judge_table, texts.injection_table, texts.legibility_table):
+        for make in (texts.flaw_table, texts.legibility_table):
             table = make(coded)
             yield table._replace(title=f"{name}: {table.title}")

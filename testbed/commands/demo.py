@@ -21,7 +21,7 @@ def demo(options: DemoSettings) -> None:
     where: dict[str, Any] = {"run": options.run, "runs": options.runs}
     seeded = {**where, "seed": options.seed}
     question = AskSettings(
-        "Ada Marlow educated at",
+        question="Ada Marlow educated at",
         edit="Ada Marlow educated at = Quintal College",
         configs=EDIT[options.preset].configs,
         **seeded,

@@ -4,8 +4,8 @@ from testbed.engine.catalogue import editor_entries
 from testbed.engine.trace import CONFIG, read_config
 from testbed.grid import Grid
 from testbed.run.runs import Run
+from testbed.run.settings import RunSettings
 from testbed.scores.gather import read_cost
-from testbed.settings import EditorsSettings
 
 CONTROL = "control: "
 NOTE = (
@@ -14,7 +14,7 @@ NOTE = (
 )
 
 
-def list_editors(options: EditorsSettings) -> None:
+def list_editors(options: RunSettings) -> None:
     """Print all of them, with what edits of a run have cost."""
     grid = editor_grid(Run(options.runs, options.run))
     grid.print()

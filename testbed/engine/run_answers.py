@@ -14,7 +14,7 @@ from corpus.text.language import Atom, Kind, Sentence
 from lm.attention import Array
 from lm.delta import Delta
 from lm.editors.interface import edit_batch
-from lm.language_model import Context, LanguageModel
+from lm.language_model import LanguageModel
 from lm.prompts import left_pad
 from lm.scoring import CandidateTree, candidate_tree, object_log_probabilities, tree_size
 from testbed.engine.checks import check_editor, prepare_editor
@@ -34,13 +34,9 @@ OBJECTS_AT_ONCE = 256
 
 
 @jax.jit
-def _read_prompts(model: LanguageModel, prompts: Array) -> Context:
-    return model.read_prompts(prompts)
-
-
-@jax.jit
-def _score_objects(model: LanguageModel, context: Context, tree: CandidateTree) -> jax.Array:
-    return object_log_probabilities(model, context, tree)[0]
+def _score_objects(model: LanguageModel, prompts: Array, tree: CandidateTree) -> jax.Array:
+    """Log-probabilities of one piece of the objects, of which there are few: each reads the prompt again."""
+    return object_log_probabilities(model, model.read_prompts(prompts), tree)[0]
 
 
 class RunAnswers:
@@ -59,9 +55,8 @@ class RunAnswers:
 
         def answer(s: int, r: int, top: int) -> list[tuple[int, float]]:
             prompt = tokenizer.prompt(s, r)
-            model = self.trained.with_delta(delta)
-            context = _read_prompts(model, left_pad([prompt], len(prompt)))
-            logs = [_score_objects(model, context, jax.tree.map(lambda x: x[None], tree)) for tree in trees]
+            model, read = self.trained.with_delta(delta), left_pad([prompt], len(prompt))
+            logs = [_score_objects(model, read, jax.tree.map(lambda x: x[None], tree)) for tree in trees]
             p = np.exp(np.concatenate([np.asarray(x)[0] for x in logs]))[: len(objects)]
             return [(int(objects[i]), float(p[i])) for i in np.argsort(-p, kind="stable")[:top]]
 

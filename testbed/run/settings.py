@@ -45,13 +45,19 @@ def check_seed(seed: int) -> None:
 
 
 @dataclass(frozen=True)
-class CorpusSettings:
-    """A world and the corpus written about it."""
+class RunSettings:
+    """Which run."""
 
     run: str = field(default="demo", metadata=NO_RESULT)
     """Name of the run."""
     runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
     """Folder of all runs."""
+
+
+@dataclass(frozen=True)
+class CorpusSettings(RunSettings):
+    """A world and the corpus written about it."""
+
     world: WorldConfig = field(default_factory=WorldConfig)
     kind: Literal["published", "exact"] = "published"
     """published: noise as in Hase et al.; exact: drawn from a model whose Bayesian posteriors are exact."""
@@ -84,13 +90,9 @@ class CorpusSettings:
 
 
 @dataclass(frozen=True)
-class TrainSettings:
+class TrainSettings(RunSettings):
     """A model and how it reads the corpus."""
 
-    run: str = field(default="demo", metadata=NO_RESULT)
-    """Name of the run."""
-    runs: Path = field(default=Path("runs"), metadata=NO_RESULT)
-    """Folder of all runs."""
     model: ModelConfig = field(default_factory=ModelConfig)
     model_from: Annotated[str, tyro.conf.arg(name="model.from")] = ""
     """Folder of a pretrained model in Hugging Face's format: training goes on from its weights, in its shape.

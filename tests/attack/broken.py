@@ -282,7 +282,7 @@ def try_broken(strategy, check, times):
     Raises:
         AssertionError: one was taken, or the message names no file.
     """
-    refused, count = Counter(), times * settings.default.max_examples
+    refused, count = Counter(), int(times * settings.default.max_examples)
 
     @seed(0)
     @settings(

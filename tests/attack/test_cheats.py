@@ -7,13 +7,12 @@ once, in what is gained: right answers less those that became wrong.
 """
 
 import numpy as np
-import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.protocol import ABSENT
 from testbed.scores.temperature import temper
 from tests.attack.cheats import CHEATS, HEADLINES, measure, repeat_one_object, soften
+from tests.examples import holds_for
 from tests.random_answers import CHILD, HASE, REQUEST, distributions, draw_answers, flat
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -37,7 +36,7 @@ def draw_results(seed, sharpness=None):
     return flat(given)
 
 
-@given(seed=SEEDS)
+@holds_for(SEEDS, few=12, many=500)
 def test_no_cheat_is_above_no_edit_in_a_headline(seed):
     results = draw_results(seed)
     none = measure(results, "no edit")
@@ -49,16 +48,16 @@ def test_no_cheat_is_above_no_edit_in_a_headline(seed):
                 assert mine[name].value() <= none[name].value() + SLACK, (cheat, name)
 
 
-@pytest.mark.parametrize("name", HEADLINES)
-def test_one_object_for_everything_is_below_no_edit(name):
-    drawn = [draw_results(seed) for seed in range(40)]
-    sums = np.zeros((2, 2))
-    for results in drawn:
-        both = measure(repeat_one_object(results, None))[name], measure(results, "no edit")[name]
-        sums += [[metric.numerator.sum(), metric.denominator.sum()] for metric in both]
-    mine, none = sums[:, 0] / sums[:, 1]
-    assert mine < none or name == "success"
-    assert mine <= none + SLACK
+def test_one_object_for_everything_is_below_no_edit():
+    sums = {name: np.zeros((2, 2)) for name in HEADLINES}
+    for results in map(draw_results, range(40)):
+        both = measure(repeat_one_object(results, None)), measure(results, "no edit")
+        for name in HEADLINES:
+            sums[name] += [[one[name].numerator.sum(), one[name].denominator.sum()] for one in both]
+    for name, of_both in sums.items():
+        mine, none = of_both[:, 0] / of_both[:, 1]
+        assert mine < none or name == "success"
+        assert mine <= none + SLACK
 
 
 def test_softening_alone_had_skill_before():

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed import console, corpus, demo, edit, train, tune, waiting
 from testbed.command_line import parse_options
 from testbed.presets import CORPUS, DEFAULT_PRESET, EDIT, TRAIN
+from tests.examples import holds_for
 from tests.runs import RECIPE, ROOT, at, copied, python
 
 
@@ -92,9 +92,11 @@ NUMBERS = "--seed --world.subjects --train.steps --lora-down.rank --cases.count 
 ODD = ["0", "-1", "nan", "inf", "1e309", "3", "x", "", "[red]", "$", "9" * 40, "--", "\u0663"]
 
 
-@given(
+@holds_for(
     st.sampled_from([CORPUS["tiny"], TRAIN["tiny"], EDIT["tiny"]]),
     st.lists(st.tuples(st.sampled_from(NUMBERS), st.sampled_from(ODD)), min_size=1, max_size=2),
+    few=20,
+    many=500,
 )
 def test_any_options_are_taken_as_typed_or_refused_in_the_words_of_users(default, typed):
     error = io.StringIO()

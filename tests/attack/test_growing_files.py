@@ -1,6 +1,7 @@
 """Files that another process appends to, shortens or replaces while a command reads them: one message.
 
-What is read is hooked, so that the change comes behind the first byte and before the last.
+What is read is hooked, so that the change comes behind the first byte and before the last. Of a card it is
+tried in tests/attack/test_cards.py.
 """
 
 import os
@@ -17,11 +18,9 @@ from corpus.files import require_unchanged
 from corpus.worlds import tables as corpus_tables
 from corpus.worlds import wikidata
 from testbed import corpus, score
-from testbed.commands import cards
 from testbed.commands import corpus as corpus_command
 from testbed.engine.file_exchange.schema import FILES, Exam
 from testbed.run.runs import Run
-from tests.attack.test_cards import handed, suite  # noqa: F401
 from tests.attack.trials import CASES, write_answers
 from tests.runs import at, complaint, copied
 
@@ -143,13 +142,6 @@ def test_answers_that_change_are_not_scored(name, change, runs_with_answers, tmp
     assert score.main([str(answers), *CASES, "--name", "mine", *at(runs)]) == 2
     assert f"{answers / name} {CHANGED}" in complaint(capsys)
     assert not Run(runs, "x").edits.exists()
-
-
-@with_changes("scorecard.json", "answers/demo/choices.parquet")
-def test_a_card_that_changes_does_not_hold(name, change, suite, handed, monkeypatch):  # noqa: F811
-    hook(monkeypatch, cards, "read_results", lambda: change(handed / name))
-    with pytest.raises(InputError, match=CHANGED):
-        suite[2].check(handed)
 
 
 def test_what_stays_is_read_whatever_lies_beside_it(tmp_path):

@@ -155,9 +155,9 @@ def sample_objects(
     start = np.full((config.samples, 1), BOS, np.int32)
     named: list[Counter[Name]] = [Counter() for _ in relations]
     longer = longer_relations(relations)
-    sentences = Counter(
-        _name_each(model, start, config.longest, jax.random.fold_in(jax.random.key(config.seed), 0))
-    )
+    key = jax.random.fold_in(jax.random.key(config.seed), 0)
+    # Nothing is read off a sentence with a word of the grammar, whatever comes behind it.
+    sentences = Counter(_name_each(model, start, config.longest, key, tuple(sorted(words))))
     for sentence, times in sentences.items():
         if words & set(sentence):
             continue
@@ -215,11 +215,21 @@ def name_objects(
     return by_relation
 
 
-def _name_each(model: LanguageModel, prompts: np.ndarray, longest: int, key: jax.Array | None) -> list[Name]:
-    """What is said after each prompt, sampled or without a key most probable; nothing if it is too long."""
+def _name_each(
+    model: LanguageModel,
+    prompts: np.ndarray,
+    longest: int,
+    key: jax.Array | None,
+    last: tuple[int, ...] = (),
+) -> list[Name]:
+    """What is said after each prompt, sampled or without a key most probable; nothing if it is too long.
+
+    Args:
+        last: tokens behind which nobody reads on.
+    """
     names: list[Name] = []
     for i, piece in tell_progress("what is said", [*enumerate(_split_rows(prompts))]):
-        rows = _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i))
+        rows = _continue(model, piece, longest, None if key is None else jax.random.fold_in(key, i), last)
         names += [tuple(row[: row.index(PAD)]) if PAD in row else () for row in np.asarray(rows).tolist()]
     return names[: len(prompts)]
 
@@ -231,9 +241,11 @@ def _split_rows(rows: np.ndarray) -> list[np.ndarray]:
     return np.split(padded_rows, max(1, len(padded_rows) // ROWS_AT_ONCE))
 
 
-@partial(jax.jit, static_argnames="longest")
-def _continue(model: LanguageModel, prompts: jax.Array, longest: int, key: jax.Array | None) -> jax.Array:
-    return generate(model, model.read_prompts(prompts), longest, key)
+@partial(jax.jit, static_argnames=("longest", "last"))
+def _continue(
+    model: LanguageModel, prompts: jax.Array, longest: int, key: jax.Array | None, last: tuple[int, ...]
+) -> jax.Array:
+    return generate(model, model.read_prompts(prompts), longest, key, last)
 
 
 def _best_names(

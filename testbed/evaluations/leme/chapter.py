@@ -131,7 +131,7 @@ PLAN = ChapterPlan(
             tables=[view_metrics(
                 "leme-nine", "Nine questions", m.NINE, "Shares under \u201cdo\u201d, the first "
                 "interpretation; the last rows bound what the numbers mean.")],
-            more_tables=[c.wilcoxon_table, ratings_table, view_metrics(
+            more_tables=[ratings_table, view_metrics(
                 "leme-wide", "Over everything",
                 [*map(m.over_everything, (m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.INTERNAL_SUBJECT,
                                           m.INTERNAL_RELATED)),
@@ -171,7 +171,6 @@ PLAN = ChapterPlan(
                  note="A passage supports a claim where most of what it says of the fact does. People judged "
                  "12 edits of other texts; sentences that they marked as evidence are in their file too, "
                  "which inflates some shares."))],
-            [c.chi_square_table],
         ),
         SectionPlan(
             "correlations", "Do short questions foretell it?",
@@ -190,7 +189,7 @@ PLAN = ChapterPlan(
             [partial(c.draw_correlations, file="simple.svg", measures=[*m.SIMPLE],
                      says="Correlations of simple measures and the nine questions")],
             [c.simple_measures_table],
-            [c.all_simple_measures_table, partial(above_paper, name="entropies", view=View(
+            [partial(above_paper, name="entropies", view=View(
                 "leme-20", "Simple measures of the texts (Table 20)", [*m.SIMPLE],
                 note="Entropy grows with a passage's length and its words; theirs are of another language "
                 "and longer."))],

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
@@ -15,14 +14,6 @@ from testbed.evaluations.seesaw.population import Edit, Population
 from testbed.run.world import World
 
 
-class Hindrance(StrEnum):
-    """Why a world cannot pose a request."""
-
-    SUBJECT = "the subject is not in the world, or not alone of that name"
-    OLD = "the corpus does not state the old object of the subject"
-    NEW = "nobody in the world has the new object"
-
-
 class Poser:
     """Finds people and objects of requests in a world, by name.
 
@@ -33,18 +24,22 @@ class Poser:
     def __init__(self, population: Population) -> None:
         self.population = population
 
-    def pose(self, request: Request) -> Edit | Hindrance:
-        """The edit that a request asks for, or why there is none."""
+    def pose(self, request: Request) -> Edit | None:
+        """The edit that a request asks for; None where there is none.
+
+        Its subject is in the world, alone of that name, the corpus states the old object of it, and somebody
+        in the world has the new one.
+        """
         population, r = self.population, self.population.graph.relations.index(request.relation)
         person = self._people.get(clean_label(request.subject))
-        if person is None:
-            return Hindrance.SUBJECT
         objects = self._objects[r]
         old, new = (objects.get(clean_label(name)) for _, name in (request.old, request.new))
-        if old is None or population.object_of[r, person] != old or not population.is_stated[r, person]:
-            return Hindrance.OLD
-        if new is None or not len(population.people_with(r, new)) or new == old:
-            return Hindrance.NEW
+        if person is None or old is None or new is None or new == old:
+            return None
+        if population.object_of[r, person] != old or not population.is_stated[r, person]:
+            return None
+        if not len(population.people_with(r, new)):
+            return None
         before = population.category_of(old)
         return Edit(person, r, old, new, not before or population.category_of(new) != before)
 
@@ -91,7 +86,7 @@ def pose_released(population: Population, world: World, rng: np.random.Generator
         InputError: as `read_world_requests`.
     """
     poser = Poser(population)
-    posed = [edit for request in read_world_requests(world) if isinstance(edit := poser.pose(request), Edit)]
+    posed = [edit for request in read_world_requests(world) if (edit := poser.pose(request))]
     different = [*dict.fromkeys(posed)]
     by_lot = [different[i] for i in rng.permutation(len(different))]
     seen: Counter[tuple[int, int]] = Counter()
