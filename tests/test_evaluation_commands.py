@@ -71,7 +71,7 @@ EVERY = {
         "300",
         (
             "as printed", "Under both interpretations", "Coupled entity and twin", "judged by people",
-            "Each simple measure and its own question",
+            "signed rank", "Chi-square", "Each simple measure and its own question",
         ),
         {"Bayesian reader", "lora-down"},
         ("edit.subject", "internal.subject", "topicality"),

@@ -703,6 +703,24 @@ def test_tables_of_groups_count_every_answer(moved_results, population):
     assert {row[1] for row in by_race.rows} <= set(EDITED)
     share = groups.lowered_table([moved_results])
     assert all(0 <= cell <= 1 for row in share.rows for cell in row[4:])
+    stars = groups.lowered_by_property_table([moved_results])
+    assert all(sum(row[2:-1]) == row[-1] for row in stars.rows)
+
+
+def test_citizenship_by_continent_has_rows_with_answers_enough_only(moved_results, monkeypatch):
+    results = moved_results.results
+    cases = results.cases | {"run": np.arange(len(results)) % 2}
+    two_worlds = Results(cases, results.choices, results.claims, results.times)
+    monkeypatch.setattr(groups, "LEAST_ANSWERS", 8)
+    for editor, continents in (
+        (moved_results, {*cases["category"][cases["property"] == CITIZENSHIP]}),
+        (moved_results._replace(results=two_worlds), {"any"}),
+    ):
+        table = groups.continent_table([editor])
+        assert {row[2] for row in table.rows} <= continents
+        assert all(any(cell and not cell.startswith("n = ") for cell in row[3:]) for row in table.rows)
+    monkeypatch.setattr(groups, "LEAST_ANSWERS", ALL)
+    assert groups.continent_table([moved_results]) is None
 
 
 def test_groups_of_several_worlds_are_called_by_their_size(results):
@@ -723,10 +741,13 @@ def test_regressions_of_an_edit_that_does_nothing_are_empty(moved_results):
 
 
 def test_what_was_asked_is_counted(results):
-    asked = chapter.count_table(results)
+    asked, across = chapter.count_table(results), crossing.count_table(results)
     c = results.choices
     numbers = [sum(row[i] for row in asked.rows) for i in (1, 3, 4, 5)]
     assert numbers == [len(results), *((c.role == kind).sum() for kind in OTHERS)]
+    elsewhere = results.cases["elsewhere"].astype(bool)[c.case]
+    assert sum(row[1] for row in across.rows) == ((c.role == OWN) & elsewhere).sum()
+    assert {row[0]: row[2] for row in across.rows}["citizenship / born in"] == 282
 
 
 # The experiment.

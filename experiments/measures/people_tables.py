@@ -74,6 +74,6 @@ def _text_tables(findings: Findings) -> Iterator[Table]:
             (one, texts.code_all_texts(one.edits.results, worlds))
             for one in findings.editors(world_kind=kind)
         ]
-        for make in (texts.flaw_table, texts.legibility_table):
+        for make in (texts.flaw_table, texts.injection_table, texts.legibility_table):
             table = make(coded)
             yield table._replace(title=f"{name}: {table.title}")

@@ -131,7 +131,7 @@ PLAN = ChapterPlan(
             tables=[view_metrics(
                 "leme-nine", "Nine questions", m.NINE, "Shares under \u201cdo\u201d, the first "
                 "interpretation; the last rows bound what the numbers mean.")],
-            more_tables=[ratings_table, view_metrics(
+            more_tables=[c.wilcoxon_table, ratings_table, view_metrics(
                 "leme-wide", "Over everything",
                 [*map(m.over_everything, (m.FACTUAL_SUBJECT, m.FACTUAL_RELATED, m.INTERNAL_SUBJECT,
                                           m.INTERNAL_RELATED)),
@@ -171,6 +171,7 @@ PLAN = ChapterPlan(
                  note="A passage supports a claim where most of what it says of the fact does. People judged "
                  "12 edits of other texts; sentences that they marked as evidence are in their file too, "
                  "which inflates some shares."))],
+            [c.chi_square_table],
         ),
         SectionPlan(
             "correlations", "Do short questions foretell it?",

@@ -1,18 +1,21 @@
-"""Rank correlations over edits and editors, as in the paper (Rosati et al. 2024).
+"""The paper's statistics: rank correlations over edits and editors, and its tests (Rosati et al. 2024).
 
 Do short questions foretell what a model writes (Table 16), and do simple measures of its texts see it
-(Appendix I)?
+(Appendix I)? Wilcoxon's test of the nine questions and the chi-square test of claims are those of §5.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chi2_contingency, norm, wilcoxon
 
 from corpus.seeds import generator
 from testbed.evaluations.leme.metrics import (
+    EDIT_RELATED,
+    EDIT_SUBJECT,
     FOUR,
     METRICS,
     NINE,
@@ -20,11 +23,15 @@ from testbed.evaluations.leme.metrics import (
     SIMPLE,
     TV,
 )
+from testbed.evaluations.leme.passages import passage_pairs
+from testbed.evaluations.leme.questions import CLAIMS
+from testbed.evaluations.leme.readers import model_passages
 from testbed.evaluations.paper_tables import read_paper_figures
 from testbed.pages.chapter import Material, Picture
 from testbed.pages.charts import WHITE, picture_style, save_figure, wrap_title
 from testbed.pages.messages import describe_extremes
 from testbed.scores.gather import case_keys
+from testbed.scores.readers import NO_EDIT
 from testbed.scores.statistics import adjust_holm
 from testbed.scores.summary import ScoredEditor
 from testbed.scores.tables import SIGNIFICANT, Cell, Table, format_probability
@@ -40,6 +47,8 @@ NOBODY = "none"
 """The control that edits nothing."""
 LEAST = 10
 """Points that a correlation needs."""
+LEAST_TESTED = 5
+"""Edits of which a question has two answers, and claims, that a test needs."""
 
 
 class Correlation(NamedTuple):
@@ -182,6 +191,82 @@ def _adjust_p_values(by_pair: dict[tuple[str, str], Correlation]) -> dict[tuple[
         for name, pair in pairs.items():
             adjusted[pair] = by_pair[pair]._replace(p=p[name], within_p=within[name])
     return adjusted
+
+
+def signed_rank_test(before: np.ndarray, after: np.ndarray, rises: bool) -> float:
+    """Wilcoxon's one-sided signed rank test, p, that `after` is larger, or smaller; NaN of too few pairs."""
+    is_known = np.isfinite(before) & np.isfinite(after)
+    if is_known.sum() < LEAST_TESTED:
+        return float("nan")
+    change = after[is_known] - before[is_known]
+    if not change.any():
+        return 1.0
+    return float(wilcoxon(change, alternative="greater" if rises else "less").pvalue)
+
+
+def chi_square_test(before: Counter, after: Counter) -> float:
+    """Whether two counts of verdicts are of one distribution, p; NaN of too few, or of a single verdict."""
+    kinds = [kind for kind in (-1, 0, 1) if before[kind] + after[kind]]
+    table = np.array([[counts[kind] for kind in kinds] for counts in (before, after)])
+    if len(kinds) < 2 or min(table.sum(axis=1)) < LEAST_TESTED:
+        return float("nan")
+    return float(chi2_contingency(table).pvalue)
+
+
+def count_verdicts(editor: ScoredEditor, when: int) -> dict[str, Counter]:
+    """Verdicts on each kind of claim about what the model wrote: 0 before the edit, 1 after it."""
+    results, verdicts = editor.edits.results, {name: Counter[int]() for name in CLAIMS}
+    for pair in passage_pairs(results, model_passages(results, when), 1):
+        for name, of_pair in pair.verdicts.items():
+            verdicts[name].update(of_pair)
+    return verdicts
+
+
+def wilcoxon_table(material: Material) -> Table:
+    """Each of the nine questions after the edit against before, over edits."""
+    rows = [
+        _row_of_tests(editor, {
+            name: signed_rank_test(
+                _metric_of_edits(editor, NO_EDIT, name),
+                _metric_of_edits(editor, editor.name, name),
+                rises=name in (EDIT_SUBJECT, EDIT_RELATED),
+            )
+            for name in NINE
+        })
+        for editor in material.editors
+    ]  # fmt: skip
+    note = (
+        "One-sided: edit consistency rises, all else falls. Holm's over the nine. Edits of one subject are "
+        "taken for independent, as in the paper."
+    )
+    header = ["who", *map(LABELS.__getitem__, NINE)]
+    return Table("leme-wilcoxon", "Wilcoxon's signed rank tests, p", header, rows, note)
+
+
+def _metric_of_edits(editor: ScoredEditor, reader: str, metric: str) -> np.ndarray:
+    """float64[edits], NaN where an edit does not have the metric."""
+    values = editor.values[reader].get(metric)
+    return np.full(len(editor.edits.results), np.nan) if values is None else values.by_case
+
+
+def chi_square_table(material: Material) -> Table:
+    """Verdicts on each kind of claim after the edit against before."""
+    rows: list[list[Cell]] = []
+    for editor in material.editors:
+        before, after = (count_verdicts(editor, when) for when in (0, 1))
+        rows.append(
+            _row_of_tests(editor, {name: chi_square_test(before[name], after[name]) for name in CLAIMS})
+        )
+    note = (
+        "Supported, contradicted or neither, after the edit against before; Holm's over the claims. Those "
+        "of one edit and its samples are taken for independent, as in the paper, which makes p too small."
+    )
+    return Table("leme-chi-square", "Chi-square tests of claims, p", ["who", *CLAIMS], rows, note)
+
+
+def _row_of_tests(editor: ScoredEditor, p: Mapping[str, float]) -> list[Cell]:
+    adjusted = adjust_holm(p)
+    return [editor.name, *(format_probability(adjusted[name]) for name in p)]
 
 
 def correlations_of(material: Material) -> ByPair:

@@ -142,6 +142,18 @@ def printed_accuracy_table(editors: Sequence[ScoredEditor]) -> Table:
     return Table("paper-5", title, ["who", "figure", *names], rows, note, words=2)
 
 
+def count_table(results: Results) -> Table:
+    """After which edits other properties were asked, beside the paper's Table 7."""
+    printed = read_paper_figures(Seesaw.package, "table_7")
+    masks, rows = _pair_masks(results), list[list[Cell]]()
+    for pair in property_pairs():
+        name, count = " / ".join(pair), int(masks[pair].sum()) if pair in masks else 0
+        figures = printed.get((name,), {})
+        rows.append([name, count, *(int(figures[k]) if figures else None for k in ("cases", "prompts"))])
+    header = ["edited / asked", "questions", "printed cases", "printed prompts"]
+    return Table("counts-own", "Other properties asked (Table 7)", header, rows)
+
+
 def _accuracy_changes(editor: ScoredEditor, reader: str, stated: bool) -> list[Estimate | None]:
     """Change of accuracy of the pairs of TO_WORK, and about gender after edits of anything else."""
     results = editor.edits.results

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from corpus.worlds.people import EDITED, GENDER, GROUPINGS, RACE, REGION
+from corpus.worlds.people import CITIZENSHIP, EDITED, GENDER, GROUPINGS, RACE, REGION
 from testbed.engine.results import Results
 from testbed.evaluations.paper_tables import read_paper_table
 from testbed.evaluations.seesaw import NEITHER, NEW_HOLDERS, OLD_HOLDERS, OTHERS, Seesaw
@@ -205,6 +205,51 @@ def lowered_table(editors: Sequence[EditorChanges]) -> Table:
     return Table("seesaw-4", "Share of cells with lowered confidence (Figure 4)", header, rows, note, words=3)
 
 
+def lowered_by_property_table(editors: Sequence[EditorChanges]) -> Table:
+    """In how many cells confidence falls, by property (Table 8)."""
+    rows: list[list[Cell]] = []
+    for editor, kind in product(editors, OTHERS):
+        stars = dict.fromkeys(EDITED, 0)
+        for grouping in GROUPINGS:
+            for key, cell in editor.cells(editor.changes.change, grouping, kind).items():
+                stars[key[0]] += cell.is_lowered
+        rows.append([editor.name, kind, *stars.values(), sum(stars.values())])
+    header = ["editor", "others", *EDITED, "total"]
+    note = "Cells with the paper's star."
+    return Table("seesaw-8", "Cells with lowered confidence (Table 8)", header, rows, note, words=2)
+
+
+def continent_table(editors: Sequence[EditorChanges]) -> Table | None:
+    """D_d after citizenship edits, by the new continent and race (Figure 3).
+
+    Continents of several worlds are different ones, so that theirs stand together. A row without any cell of
+    LEAST_ANSWERS answers is left out; None if all are.
+    """
+    first = editors[0].results
+    groups, has_several_worlds = groups_by_size(first, RACE), len(np.unique(first.cases["run"])) > 1
+    rows: list[list[Cell]] = []
+    cells_with_answers = all_cells = 0
+    for editor in editors:
+        results = editor.results
+        c, names = results.choices, group_names(results, RACE)
+        of = results.cases["property"].astype(str)[c.case] == CITIZENSHIP
+        continent = results.cases["category"].astype(str)[c.case]
+        where = np.where(continent == "", "not known", "any" if has_several_worlds else continent)
+        for kind, one in product(OTHERS, np.unique(where[of]).tolist()):
+            among = of & (where == one) & (c.role == kind)
+            by_key = group_cells(results, editor.changes.change, among, names)
+            count, _ = count_lowered(by_key)
+            cells_with_answers, all_cells = cells_with_answers + count, all_cells + len(groups)
+            if count:
+                rows.append([editor.name, kind, one, *(_cell_text(by_key, (CITIZENSHIP, g)) for g in groups)])
+    title, header = "Citizenship by the new country's continent and race (Figure 3)", ["others", "continent"]
+    note = (
+        f"D_d; stars as above. {cells_with_answers:,} of {all_cells:,} cells have {LEAST_ANSWERS} answers; "
+        "rows without such a cell are left out. Of several worlds all continents stand together."
+    )
+    return Table("seesaw-3", title, ["editor", *header, *groups], rows, note, words=3) if rows else None
+
+
 def kinds_table(editors: Sequence[EditorChanges]) -> Table:
     """D_d, gold's own and the excess of the three kinds of others, with intervals."""
     rows: list[list[Cell]] = []
@@ -289,7 +334,8 @@ GROUPS = SectionPlan(
     "or seldom mentioned may fall for that reason alone: see the next section.",
     [draw_groups],
     [from_changes(lowered_table), from_changes(group_table, *FIRST)],
-    [from_changes(group_table, *which) for which in OTHER_CELLS],
+    [from_changes(continent_table), from_changes(lowered_by_property_table),
+     *(from_changes(group_table, *which) for which in OTHER_CELLS)],
 )  # fmt: skip
 
 
