@@ -29,6 +29,7 @@ from tests.random_answers import (
     OPTIONS,
     REQUEST,
     ROLES,
+    RandomAnswers,
     draw_answers,
     flat,
     rows_of_choices,
@@ -92,6 +93,60 @@ def test_no_edit_moves_nothing(seed):
 def test_what_tuning_aims_at_comes_first_and_last():
     headline = metrics_shown_in(HASE.metrics, "headline")
     assert (headline[0], headline[-1]) == ("success", "skill.recalibrated")
+
+
+@of_any_answers
+def test_who_becomes_the_agent_harms_nothing_from_wherever_it_starts(seed):
+    metrics = scores(draw_answers(seed), "perfect revision")
+    assert metrics["damage"].value() == 0
+    assert metrics["skill"].value() == metrics["skill.moved"].value() == 1
+    assert metrics["skill.recalibrated"].value() == 1
+    assert metrics["orthogonal_movement"].value() > 0, "from other beliefs there is another way to go"
+    for name, ideal in (("spill", 0), ("skill.still", 1)):
+        assert metrics[name].value() == ideal or not metrics[name].denominator.sum()
+
+
+def by_hand():
+    """One case: the request, a child whose belief the agent turns over, and a fact that it leaves alone."""
+    o = draw_answers(0)
+    one = RandomAnswers({name: column[:1] for name, column in o.scalars.items()}, *(x[:1] for x in o[1:]))
+    one.scalars["object"][0] = 10
+    one.agent_answer[:] = one.lm_answer[:] = ABSENT
+    told = {
+        REQUEST: ((0, 1), (1, 0), (0, 0), (0.3, 0)),
+        CHILD: ((0.9, 0.1), (0.1, 0.9), (0.8, 0.2), (0.5, 0.5)),
+        ROLES.index("s1rx"): ((1, 0), (1, 0), (0.9, 0.1), (0.7, 0.3)),
+        ROLES.index("spot.r1"): ((0.5, 0.5), (0.9, 0.1), (0.8, 0.2), (0.7, 0.3)),
+        ROLES.index("spot.own"): ((0, 1), (0, 1), (0, 1), (0.3, 0.7)),
+    }
+    for q, beliefs in told.items():
+        one.agent_answer[0, q] = 10
+        who = (one.agent[0, q, 0], one.agent[0, q, 1], one.lm[0, q, 0], one.lm[0, q, 1])
+        for into, belief in zip(who, beliefs, strict=True):
+            into[:] = (*belief, 0, 0)
+    return one
+
+
+def test_harm_and_skill_by_hand():
+    """The child comes from .7 to .4 of the agent's new belief, the other fact goes from .1 to .3.
+
+    Of the spot checks one where the agent moves goes from .1 to .2, one where it stays from 0 to .3.
+    """
+    values = {name: metric.value() for name, metric in scores(by_hand()).items()}
+    assert values["damage.own_questions"] == pytest.approx((0 + 0.2) / 2)
+    assert values["damage"] == pytest.approx((0.1 + 0.3) / 2)
+    assert values["damage.spot_check_of_the_subject"] == values["spill"] == pytest.approx(0.3)
+    assert np.isnan(values["damage.neighbours"])
+    assert values["skill.spot_checks"] == pytest.approx(1 - 0.5 / 0.1)
+    assert values["skill.moved"] == pytest.approx(1 - 0.4 / 0.7)
+    assert values["skill.still"] == pytest.approx(1 - 0.3 / 0.1)
+    assert values["skill"] == pytest.approx(1 - (0.4 + 0.3) / (0.7 + 0.1))
+    # The child moves .3 of its way of .8, straight along the agent's; the other fact moves by .2.
+    assert values["propagation_ratio"] == pytest.approx(0.3 / 0.8)
+    assert values["orthogonal_movement"] == pytest.approx(0)
+    assert values["stray_movement"] == pytest.approx(0.2)
+    perfect = {name: metric.value() for name, metric in scores(by_hand(), "perfect revision").items()}
+    assert (perfect["damage"], perfect["spill"], perfect["stray_movement"]) == (0, 0, pytest.approx(0.1))
 
 
 def test_what_was_right_before_by_hand():
