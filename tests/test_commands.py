@@ -469,7 +469,9 @@ def test_help_breaks_lines_only_where_they_are_full(monkeypatch, capsys):
         assert len(first) + 1 + len(second.split()[0]) > 105, (first, second)
 
 
-@pytest.mark.parametrize("name", ["corpus", "edit", "report"])
+@pytest.mark.parametrize(
+    "name", ["corpus", "train", "edit", "tune", "report", "ask", "export", "demo", "verify"]
+)
 def test_help_is_quick(name):
     # Loading JAX and what goes with it takes eight times as long as tyro.
     assert "usage: python -m testbed." in said_within(0.5, f"testbed.{name}", "--help")

@@ -6,6 +6,8 @@ import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import pytest
+
 from testbed.__main__ import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -25,9 +27,10 @@ def script():
     return f"import sys; from {entry.module} import {entry.attr}; sys.argv[0] = {name!r}; {entry.attr}()"
 
 
-def test_a_command_is_the_module_of_its_name():
-    assert "verify" in COMMANDS
-    assert output_of("-c", script(), "verify", "--help") == output_of("-m", "testbed.verify", "--help")
+@pytest.mark.parametrize("command", ["report", "verify"])
+def test_a_command_is_the_module_of_its_name(command):
+    assert command in COMMANDS
+    assert output_of("-c", script(), command, "--help") == output_of("-m", f"testbed.{command}", "--help")
 
 
 def test_alone_it_is_the_overview(tmp_path):

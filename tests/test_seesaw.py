@@ -18,7 +18,7 @@ from corpus.text.reading import Line, Reader
 from corpus.worlds.people import BORN, CITIZENSHIP, EDITED, GENDER, LANGUAGE, RACE, WORK
 from experiments.measures.people import CELLS, FACTORIAL
 from experiments.studies import seesaw
-from experiments.study import Findings
+from experiments.study import Findings, command_of_options
 from testbed.engine.results import Passages, Results
 from testbed.evaluations.gold import SURE
 from testbed.evaluations.seesaw import (
@@ -770,6 +770,13 @@ def test_the_experiment_has_the_factorial_and_worlds_enough_to_tell_size_from_gr
     sizes = {people.sizes for people in made[CELLS[0]]}
     assert len(sizes) == options.worlds
     assert {sum(one) for one in sizes} == {options.people}
+
+
+def test_the_record_names_a_command_with_all_that_was_chosen():
+    default = seesaw.STUDY.options
+    chosen = replace(default, worlds=2, people=48, steps=9, edits=30, slow_edits=3)
+    options = "--edits 30 --worlds 2 --slow-edits 3 --people 48 --steps 9"
+    assert command_of_options("seesaw", chosen, default) == f"python -m experiments.seesaw {options}"
 
 
 def test_falls_are_those_of_loops(results):

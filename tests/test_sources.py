@@ -37,7 +37,7 @@ from corpus.worlds.pairing import (
     match_relations,
     pair_as_published,
 )
-from tests.examples import replace_spans
+from tests.examples import holds_for, replace_spans
 
 SLICE = Path(__file__).parents[2] / "shared" / "data" / "wikidata_slice"
 RECOMMENDED = ("P69:P106", "P19:P27", "P31:P17", "P136:P264", "P172:P1412")
@@ -350,8 +350,7 @@ MUTATIONS = (
 )  # fmt: skip
 
 
-@given(st.data())
-@hypothesis_settings(max_examples=200)
+@holds_for(st.data(), few=200, many=500)
 def test_mutated_files_are_a_right_graph_or_a_message(tmp_path_factory, data):
     """A graph that holds the facts of the lines, or one message that says why not."""
     texts = list(WHOLE)

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import dirichlet_multinomial
@@ -15,6 +14,7 @@ from bayes.structure import log_dirichlet_multinomial, structure_posterior
 from corpus.config import ExactConfig
 from corpus.exact import draw_world
 from corpus.forests import forest_posterior, likeliest_forest
+from tests.examples import holds_for
 from tests.worlds import make_world
 
 
@@ -49,8 +49,7 @@ def test_there_are_as_many_forests_as_cayley_says():
     assert [len(list(every_forest(n))) for n in (1, 2, 3, 4)] == [1, 3, 16, 125]
 
 
-@hypothesis_settings(max_examples=100)
-@given(st.integers(0, 10**6), st.sampled_from([0.1, 3.0, 1000.0]), st.integers(1, 4))
+@holds_for(st.integers(0, 10**6), st.sampled_from([0.1, 3.0, 1000.0]), st.integers(1, 4), few=100, many=200)
 def test_equals_the_sum_over_all_forests(seed, spread, n):
     scores = np.random.default_rng(seed).normal(0, spread, (n, n))
     np.fill_diagonal(scores, -np.inf)
